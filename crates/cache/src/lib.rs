@@ -1,0 +1,1 @@
+//! Reflector, DeltaFifo, indexer, shared informer and lister over a compact store.

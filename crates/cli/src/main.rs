@@ -1,0 +1,3 @@
+//! The kubewright command.
+
+fn main() {}

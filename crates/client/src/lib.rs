@@ -1,0 +1,1 @@
+//! A Kubernetes client: configuration, REST, typed, dynamic and discovery.

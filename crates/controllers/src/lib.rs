@@ -1,0 +1,1 @@
+//! What the Kubernetes controller manager does, for tests and local work.

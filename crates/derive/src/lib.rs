@@ -1,0 +1,1 @@
+//! Derive macros for custom resources and their schemas.

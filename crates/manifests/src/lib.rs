@@ -1,0 +1,1 @@
+//! From an operator to the YAML that installs it.

@@ -1,0 +1,1 @@
+//! What both ends of a Kubernetes connection share: bodies, services, TLS, certificates and kubeconfig.

@@ -1,0 +1,1 @@
+//! The work queue of a controller: deduplication, delays, rate limits and priorities.

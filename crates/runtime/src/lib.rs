@@ -1,0 +1,1 @@
+//! Operators at run time: manager, controller, sources, handlers, predicates, finalizers and events.

@@ -1,0 +1,1 @@
+//! Structural schemas: the Schema trait, validation, pruning, defaulting and OpenAPI documents.

@@ -1,0 +1,1 @@
+//! Patches of Kubernetes objects: strategic merge, JSON merge and JSON patch.
