@@ -1,0 +1,476 @@
+//! Reads the table's text into arenas.
+//!
+//! Two passes over the lines: the first numbers the types, so that the second can resolve references as it goes. The
+//! arenas are leaked once; the strings stay where they are, in the text. The grammar, a line each:
+//!
+//! ```text
+//! type NAME [special=VALUE] [map=atomic] [since=MINOR]
+//! kind KIND GROUP/VERSION...                 of the type above; the core group is empty
+//!  NAME TAG TYPE [ATTRIBUTE...]              a field of it (one leading space)
+//! resource GROUP/VERSION PLURAL SINGULAR KIND SCOPE VERBS [ATTRIBUTE...]
+//! sub NAME GROUP/VERSION/KIND VERBS          of the resource above
+//! ```
+//!
+//! A TAG is `3`, or `2.5` for tag 5 inside the inlined message with tag 2. A TYPE is an optional presence (`*` for a
+//! pointer, `+` where zero is written), then `[]` or `{}` for a list or map, then a value: a lower-case word or the
+//! name of a type, short within the same package. Types are sorted by name, fields by JSON name.
+
+use std::collections::HashMap;
+
+use crate::model::{
+    Field, KindEntry, ListType, MapType, PatchStrategy, Presence, Resource, Scope, Subresource, Table, Type,
+    TypeId, Value,
+};
+
+/// What is wrong with the text, and where.
+#[derive(Debug, thiserror::Error)]
+#[error("line {line}: {reason}")]
+pub(crate) struct LoadError {
+    /// Counted from 1.
+    pub(crate) line: usize,
+    /// What was expected.
+    pub(crate) reason: &'static str,
+}
+
+/// Parses the text.
+pub(crate) fn load(text: &'static str) -> Result<Table, LoadError> {
+    let names = Names::scan(text)?;
+    let mut loader = Loader {
+        values: names.values(),
+        names,
+        lists: HashMap::new(),
+        types: Vec::new(),
+        fields: Vec::new(),
+        kinds: Vec::new(),
+        resources: Vec::new(),
+    };
+    for (at, line) in text.lines().enumerate() {
+        loader
+            .line(line)
+            .map_err(|reason| LoadError { line: at + 1, reason })?;
+    }
+    Ok(loader.finish())
+}
+
+type Fault = &'static str;
+
+/// The names of all types, in the text's order, which is sorted.
+struct Names {
+    names: Vec<&'static str>,
+    /// By type: whether it is atomic, and its value if it is a special one.
+    atomic: Vec<bool>,
+    special: Vec<Option<Value>>,
+    /// The package of a name, and the range of types in it.
+    packages: HashMap<&'static str, (usize, usize)>,
+}
+
+impl Names {
+    fn scan(text: &'static str) -> Result<Self, LoadError> {
+        let mut names = Self {
+            names: Vec::new(),
+            atomic: Vec::new(),
+            special: Vec::new(),
+            packages: HashMap::new(),
+        };
+        for (at, line) in text.lines().enumerate() {
+            let Some(rest) = line.strip_prefix("type ") else {
+                continue;
+            };
+            names
+                .add(rest)
+                .map_err(|reason| LoadError { line: at + 1, reason })?;
+        }
+        Ok(names)
+    }
+
+    fn add(&mut self, line: &'static str) -> Result<(), Fault> {
+        let mut words = line.split(' ');
+        let name = words.next().ok_or("a type without a name")?;
+        if self.names.last().is_some_and(|last| *last >= name) {
+            return Err("types are not sorted");
+        }
+        let (package, _) = name.rsplit_once('.').ok_or("a type without a package")?;
+        let number = self.names.len();
+        self.packages.entry(package).or_insert((number, number)).1 = number + 1;
+        let (mut atomic, mut special) = (false, None);
+        for word in words {
+            match word.split_once('=') {
+                Some(("map", "atomic")) => atomic = true,
+                Some(("special", value)) => special = Some(scalar(value).ok_or("unknown special value")?),
+                _ => {}
+            }
+        }
+        self.names.push(name);
+        self.atomic.push(atomic);
+        self.special.push(special);
+        Ok(())
+    }
+
+    /// One object value per type, for lists and maps to point at.
+    fn values(&self) -> &'static [Value] {
+        let value = |(at, special): (usize, &Option<Value>)| {
+            special.unwrap_or(Value::Object(TypeId(u16::try_from(at).unwrap_or(u16::MAX))))
+        };
+        Vec::leak(self.special.iter().enumerate().map(value).collect())
+    }
+
+    /// The number of a type that a field of a type in `package` refers to.
+    fn find(&self, package: &str, reference: &str) -> Option<usize> {
+        let (package, short) = reference.rsplit_once('.').unwrap_or((package, reference));
+        let &(from, to) = self.packages.get(package)?;
+        let at = self.names[from..to]
+            .binary_search_by(|name| name[package.len() + 1..].cmp(short))
+            .ok()?;
+        Some(from + at)
+    }
+}
+
+/// A type whose fields are not all there yet.
+struct Draft {
+    name: &'static str,
+    since: u8,
+    first_field: usize,
+}
+
+struct Loader {
+    names: Names,
+    values: &'static [Value],
+    /// Comma-separated lists by their text: the same few occur again and again.
+    lists: HashMap<&'static str, &'static [&'static str]>,
+    types: Vec<Draft>,
+    fields: Vec<Field>,
+    kinds: Vec<KindEntry>,
+    resources: Vec<Resource>,
+}
+
+impl Loader {
+    fn line(&mut self, line: &'static str) -> Result<(), Fault> {
+        if let Some(field) = line.strip_prefix(' ') {
+            return self.field(field);
+        }
+        match line.split_once(' ') {
+            Some(("type", rest)) => self.start_type(rest),
+            Some(("kind", rest)) => self.kind(rest),
+            Some(("resource", rest)) => self.resource(rest),
+            Some(("sub", rest)) => self.subresource(rest),
+            Some(("#", _)) => Ok(()),
+            _ => Err("unknown line"),
+        }
+    }
+
+    fn start_type(&mut self, line: &'static str) -> Result<(), Fault> {
+        let mut words = line.split(' ');
+        let name = words.next().ok_or("a type without a name")?;
+        let since = words
+            .find_map(|w| w.strip_prefix("since="))
+            .map_or(Ok(crate::OLDEST_MINOR), minor)?;
+        self.types.push(Draft {
+            name,
+            since,
+            first_field: self.fields.len(),
+        });
+        Ok(())
+    }
+
+    fn kind(&mut self, line: &'static str) -> Result<(), Fault> {
+        let object = self.current_type()?;
+        let mut words = line.split(' ');
+        let kind = words.next().ok_or("a kind without a name")?;
+        for word in words {
+            let (group, version) = word.split_once('/').ok_or("a kind without a version")?;
+            self.kinds.push(KindEntry {
+                group,
+                version,
+                kind,
+                object,
+            });
+        }
+        Ok(())
+    }
+
+    fn current_type(&self) -> Result<TypeId, Fault> {
+        let at = self
+            .types
+            .len()
+            .checked_sub(1)
+            .ok_or("a line that belongs to no type")?;
+        u16::try_from(at).map(TypeId).map_err(|_| "too many types")
+    }
+
+    fn field(&mut self, line: &'static str) -> Result<(), Fault> {
+        let package = self
+            .types
+            .last()
+            .and_then(|t| t.name.rsplit_once('.'))
+            .ok_or("a field of no type")?
+            .0;
+        let mut words = line.split(' ');
+        let name = words.next().ok_or("a field without a name")?;
+        let (wrapper, tag) = tag(words.next().ok_or("a field without a tag")?)?;
+        let shape = words.next().ok_or("a field without a type")?;
+        let (presence, value, atomic) = self.shape(package, shape)?;
+        let mut field = Field {
+            name,
+            tag,
+            wrapper,
+            value,
+            presence,
+            required: false,
+            since: crate::OLDEST_MINOR,
+            list_type: None,
+            map_keys: &[],
+            map_type: if atomic {
+                MapType::Atomic
+            } else {
+                MapType::Granular
+            },
+            patch_strategy: PatchStrategy::default(),
+            merge_key: None,
+            enum_values: &[],
+            default: None,
+            list_message: false,
+        };
+        for word in words {
+            self.attribute(&mut field, word)?;
+        }
+        self.fields.push(field);
+        Ok(())
+    }
+
+    fn attribute(&mut self, field: &mut Field, word: &'static str) -> Result<(), Fault> {
+        match word.split_once('=') {
+            None if word == "required" => field.required = true,
+            None if word == "message" => field.list_message = true,
+            Some(("since", value)) => field.since = minor(value)?,
+            Some(("list", "atomic")) => field.list_type = Some(ListType::Atomic),
+            Some(("list", "set")) => field.list_type = Some(ListType::Set),
+            Some(("list", value)) => {
+                let keys = value.strip_prefix("map:").ok_or("unknown list type")?;
+                field.list_type = Some(ListType::Map);
+                field.map_keys = self.list(keys);
+            }
+            Some(("map", "atomic")) => field.map_type = MapType::Atomic,
+            Some(("map", "granular")) => field.map_type = MapType::Granular,
+            Some(("patch", value)) => {
+                let (strategy, key) = value.split_once(':').map_or((value, None), |(s, k)| (s, Some(k)));
+                field.merge_key = key;
+                for flag in strategy.split(',') {
+                    match flag {
+                        "merge" => field.patch_strategy.merge = true,
+                        "retainKeys" => field.patch_strategy.retain_keys = true,
+                        _ => return Err("unknown patch strategy"),
+                    }
+                }
+            }
+            Some(("enum", value)) => field.enum_values = self.list(value),
+            Some(("default", value)) => field.default = Some(value),
+            _ => return Err("unknown attribute"),
+        }
+        Ok(())
+    }
+
+    /// A field's presence and value, and whether its type is atomic.
+    fn shape(&self, package: &str, shape: &'static str) -> Result<(Presence, Value, bool), Fault> {
+        let (mark, rest) = match shape.as_bytes().first() {
+            Some(b'*') => (Some(Presence::Optional), &shape[1..]),
+            Some(b'+') => (Some(Presence::Always), &shape[1..]),
+            _ => (None, shape),
+        };
+        let (value, atomic, plain) = if let Some(item) = rest.strip_prefix("[]") {
+            (Value::Array(self.value_ref(package, item)?), false, false)
+        } else if let Some(item) = rest.strip_prefix("{}[]") {
+            let item = if item == "string" {
+                &Value::Array(&Value::String)
+            } else {
+                return Err("unknown map");
+            };
+            (Value::Map(item), false, false)
+        } else if let Some(item) = rest.strip_prefix("{}") {
+            (Value::Map(self.value_ref(package, item)?), false, false)
+        } else {
+            let value = *self.value_ref(package, rest)?;
+            let atomic = matches!(value, Value::Object(id) if self.names.atomic[usize::from(id.0)]);
+            (value, atomic, !matches!(value, Value::Bytes))
+        };
+        let presence = mark.unwrap_or(if plain {
+            Presence::OmitZero
+        } else {
+            Presence::Optional
+        });
+        Ok((presence, value, atomic))
+    }
+
+    fn value_ref(&self, package: &str, word: &str) -> Result<&'static Value, Fault> {
+        if let Some(value) = scalar_ref(word) {
+            return Ok(value);
+        }
+        let at = self
+            .names
+            .find(package, word)
+            .ok_or("a reference to an unknown type")?;
+        Ok(&self.values[at])
+    }
+
+    fn list(&mut self, text: &'static str) -> &'static [&'static str] {
+        if text == "-" {
+            return &[];
+        }
+        self.lists
+            .entry(text)
+            .or_insert_with(|| Vec::leak(text.split(',').collect()))
+    }
+
+    fn resource(&mut self, line: &'static str) -> Result<(), Fault> {
+        let mut words = line.split(' ');
+        let mut next = || words.next().ok_or("a resource with too few words");
+        let (group, version) = next()?.split_once('/').ok_or("a resource without a version")?;
+        let (plural, singular, kind) = (next()?, next()?, next()?);
+        let scope = match next()? {
+            "namespaced" => Scope::Namespaced,
+            "cluster" => Scope::Cluster,
+            _ => return Err("unknown scope"),
+        };
+        let verbs = next()?;
+        let object = self
+            .kinds
+            .iter()
+            .find(|e| (e.group, e.version, e.kind) == (group, version, kind));
+        let object = object.ok_or("a resource without a type")?.object;
+        let mut resource = Resource {
+            group,
+            version,
+            kind,
+            plural,
+            singular,
+            scope,
+            short_names: &[],
+            categories: &[],
+            verbs: self.list(verbs),
+            subresources: Vec::new(),
+            storage_version: version,
+            served_by_default: true,
+            object,
+        };
+        for word in words {
+            match word.split_once('=') {
+                Some(("short", value)) => resource.short_names = self.list(value),
+                Some(("categories", value)) => resource.categories = self.list(value),
+                Some(("storage", value)) => resource.storage_version = value,
+                None if word == "off" => resource.served_by_default = false,
+                _ => return Err("unknown attribute of a resource"),
+            }
+        }
+        self.resources.push(resource);
+        Ok(())
+    }
+
+    fn subresource(&mut self, line: &'static str) -> Result<(), Fault> {
+        let mut words = line.split(' ');
+        let mut next = || words.next().ok_or("a subresource with too few words");
+        let name = next()?;
+        let (group, rest) = next()?.split_once('/').ok_or("a subresource without a version")?;
+        let (version, kind) = rest.split_once('/').ok_or("a subresource without a kind")?;
+        let verbs = self.list(next()?);
+        let resource = self.resources.last_mut().ok_or("a subresource of no resource")?;
+        resource.subresources.push(Subresource {
+            name,
+            group,
+            version,
+            kind,
+            verbs,
+        });
+        Ok(())
+    }
+
+    fn finish(mut self) -> Table {
+        self.kinds.sort_unstable();
+        let fields: &'static [Field] = Vec::leak(self.fields);
+        let ends = self
+            .types
+            .iter()
+            .skip(1)
+            .map(|t| t.first_field)
+            .chain([fields.len()])
+            .collect::<Vec<_>>();
+        let order = wire_order(
+            fields,
+            self.types.iter().map(|t| t.first_field).zip(ends.iter().copied()),
+        );
+        let build = |(at, (draft, end)): (usize, (&Draft, &usize))| Type {
+            name: draft.name,
+            special: self.names.special[at],
+            map_type: if self.names.atomic[at] {
+                MapType::Atomic
+            } else {
+                MapType::Granular
+            },
+            since: draft.since,
+            id: TypeId(u16::try_from(at).unwrap_or(u16::MAX)),
+            fields: &fields[draft.first_field..*end],
+            by_tag: &order[draft.first_field..*end],
+        };
+        let types = self.types.iter().zip(&ends).enumerate().map(build).collect();
+        Table {
+            resources: self.resources,
+            types: Vec::leak(types),
+            kinds: self.kinds,
+        }
+    }
+}
+
+/// For each range of fields, their offsets within the range in the order in which protobuf writes them.
+fn wire_order(fields: &[Field], ranges: impl Iterator<Item = (usize, usize)>) -> &'static [u8] {
+    let mut order = vec![0_u8; fields.len()];
+    for (from, to) in ranges {
+        for (offset, slot) in order[from..to].iter_mut().enumerate() {
+            *slot = u8::try_from(offset).unwrap_or(u8::MAX);
+        }
+        // A wrapper is written at its own tag, so its fields sort among the plain ones by that.
+        let key = |offset: &u8| {
+            let field = &fields[from + usize::from(*offset)];
+            if field.wrapper == 0 {
+                (field.tag, 0)
+            } else {
+                (field.wrapper, field.tag)
+            }
+        };
+        order[from..to].sort_unstable_by_key(key);
+    }
+    Vec::leak(order)
+}
+
+fn tag(word: &str) -> Result<(u32, u32), Fault> {
+    let (wrapper, tag) = word.split_once('.').unwrap_or(("0", word));
+    let number = |text: &str| text.parse::<u32>().map_err(|_| "a tag that is no number");
+    Ok((number(wrapper)?, number(tag)?))
+}
+
+fn minor(word: &str) -> Result<u8, Fault> {
+    word.parse().map_err(|_| "a version that is no number")
+}
+
+fn scalar(word: &str) -> Option<Value> {
+    scalar_ref(word).copied()
+}
+
+fn scalar_ref(word: &str) -> Option<&'static Value> {
+    Some(match word {
+        "string" => &Value::String,
+        "bool" => &Value::Boolean,
+        "int32" => &Value::Int32,
+        "int64" => &Value::Int64,
+        "double" => &Value::Double,
+        "bytes" => &Value::Bytes,
+        "time" => &Value::Time,
+        "microtime" => &Value::MicroTime,
+        "quantity" => &Value::Quantity,
+        "intorstring" => &Value::IntOrString,
+        "raw" => &Value::RawExtension,
+        "json" => &Value::Json,
+        "fieldsv1" => &Value::FieldsV1,
+        "schemaorarray" => &Value::SchemaOrArray,
+        "schemaorbool" => &Value::SchemaOrBool,
+        "schemaorstrings" => &Value::SchemaOrStringArray,
+        _ => return None,
+    })
+}
