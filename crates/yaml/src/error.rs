@@ -1,0 +1,198 @@
+//! What can be wrong with a YAML text, and where.
+
+use std::fmt;
+
+/// Why a text could not be read or written. [`Error`] adds the place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The text is not YAML at all.
+    #[error("{message}")]
+    Syntax {
+        /// What the parser found.
+        message: String,
+    },
+    /// A mapping names the same key twice.
+    #[error("duplicate key {key:?} (first on line {first_line})")]
+    DuplicateKey {
+        /// The key, as JSON would spell it.
+        key: String,
+        /// The line of the first occurrence, from 1.
+        first_line: usize,
+    },
+    /// A key that has no JSON spelling: null, a list or a mapping.
+    #[error("{found} cannot be a key")]
+    UnsupportedKey {
+        /// What stands where the key should be.
+        found: &'static str,
+    },
+    /// A scalar does not fit its explicit tag, or has no JSON spelling (`.nan`, `.inf`).
+    #[error("cannot read {text:?} as {wanted}")]
+    Scalar {
+        /// The scalar as written.
+        text: String,
+        /// The wanted type.
+        wanted: &'static str,
+    },
+    /// The value of a merge key `<<` is neither a mapping nor a list of mappings.
+    #[error("a merge key needs a mapping or a list of mappings")]
+    Merge,
+    /// An alias stands inside the node that its anchor names.
+    #[error("an anchor's value contains itself")]
+    RecursiveAnchor,
+    /// A named limit of [`Limits`](crate::Limits) was reached.
+    #[error("{what} above the limit of {limit}")]
+    Limit {
+        /// What there is too much of.
+        what: &'static str,
+        /// The limit that was in force.
+        limit: usize,
+    },
+    /// The text holds several documents where one was wanted.
+    #[error("more than one document")]
+    SeveralDocuments,
+    /// The bytes are not UTF-8.
+    #[error("the text is not UTF-8")]
+    NotUtf8,
+    /// The text is valid YAML but does not fit the wanted type.
+    #[error("{message}")]
+    Type {
+        /// What serde said.
+        message: String,
+    },
+    /// The value cannot be written as YAML.
+    #[error("cannot write YAML: {message}")]
+    Write {
+        /// What the writer said.
+        message: String,
+    },
+}
+
+/// A failure with its place: line and column (both from 1; 0 where there is none), the line's text with a
+/// caret below the column, and a hint where one is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    kind: Box<ErrorKind>,
+    line: usize,
+    column: usize,
+    snippet: Option<String>,
+    hint: Option<&'static str>,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind) -> Self {
+        Self {
+            kind: Box::new(kind),
+            line: 0,
+            column: 0,
+            snippet: None,
+            hint: None,
+        }
+    }
+
+    pub(crate) fn at(kind: ErrorKind, at: Position) -> Self {
+        Self::new(kind).or_at(at)
+    }
+
+    /// Gives the error a place unless an inner one is known already.
+    pub(crate) fn or_at(mut self, at: Position) -> Self {
+        if self.line == 0 {
+            (self.line, self.column) = (at.line, at.column);
+        }
+        self
+    }
+
+    pub(crate) fn with_hint(mut self, hint: &'static str) -> Self {
+        self.hint.get_or_insert(hint);
+        self
+    }
+
+    pub(crate) fn with_snippet(mut self, text: &str) -> Self {
+        if self.line > 0 && self.snippet.is_none() {
+            self.snippet = snippet(text, self.line, self.column);
+        }
+        self
+    }
+
+    /// What went wrong.
+    #[must_use]
+    pub fn kind(&self) -> &ErrorKind {
+        &self.kind
+    }
+
+    /// The line, from 1; 0 where the failure has no place.
+    #[must_use]
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// The column in characters, from 1; 0 where the failure has no place.
+    #[must_use]
+    pub fn column(&self) -> usize {
+        self.column
+    }
+
+    /// The offending line and a caret below the column.
+    #[must_use]
+    pub fn snippet(&self) -> Option<&str> {
+        self.snippet.as_deref()
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        self.hint
+    }
+
+    /// True when a size, depth or alias limit was reached.
+    #[must_use]
+    pub fn is_limit(&self) -> bool {
+        matches!(*self.kind, ErrorKind::Limit { .. })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.line > 0 {
+            write!(f, "line {}, column {}: ", self.line, self.column)?;
+        }
+        write!(f, "{}", self.kind)?;
+        if let Some(snippet) = &self.snippet {
+            write!(f, "\n{snippet}")?;
+        }
+        if let Some(hint) = self.hint {
+            write!(f, "\nhint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl serde::de::Error for Error {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(ErrorKind::Type {
+            message: message.to_string(),
+        })
+    }
+}
+
+/// A place in a text, line and column from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Position {
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+/// Longest part of a line that a snippet shows, in characters.
+const SNIPPET_WIDTH: usize = 120;
+
+fn snippet(text: &str, line: usize, column: usize) -> Option<String> {
+    let source = text.lines().nth(line - 1)?;
+    // A one-line JSON text can be megabytes long: show the part around the column only.
+    let skip = column.saturating_sub(SNIPPET_WIDTH / 2);
+    let shown: String = source.chars().skip(skip).take(SNIPPET_WIDTH).collect();
+    let gutter = line.to_string();
+    let caret = " ".repeat(gutter.len() + 3 + column.saturating_sub(1).saturating_sub(skip));
+    Some(format!("{gutter} | {}\n{caret}^", shown.replace('\t', " ")))
+}
