@@ -76,13 +76,18 @@ pub struct Limits {
     pub alias_nodes: usize,
 }
 
+impl Limits {
+    /// The default limits.
+    pub const DEFAULT: Self = Self {
+        bytes: 3 << 20,
+        depth: 100,
+        alias_nodes: 100_000,
+    };
+}
+
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            bytes: 3 << 20,
-            depth: 100,
-            alias_nodes: 100_000,
-        }
+        Self::DEFAULT
     }
 }
 
