@@ -1,1 +1,24 @@
 //! Patches of Kubernetes objects: strategic merge, JSON merge and JSON patch.
+//!
+//! Everything here is a pure function over [`serde_json::Value`]: no I/O, no clock, no knowledge of HTTP. The API
+//! server calls it to apply the body of a PATCH request; clients call it to predict what a patch will do.
+//!
+//! | content type | function | specification |
+//! |---|---|---|
+//! | `application/strategic-merge-patch+json` | [`strategic::patch`] | apimachinery `pkg/util/strategicpatch` |
+//! | `application/merge-patch+json` | [`merge::patch`] | RFC 7386, with evanphx/json-patch's treatment of nulls |
+//! | `application/json-patch+json` | [`json::Patch`] | RFC 6902, with evanphx/json-patch's dialect |
+//!
+//! ```
+//! use kubewright_smd::merge;
+//! use serde_json::json;
+//!
+//! let live = json!({"metadata": {"labels": {"tier": "web", "old": "yes"}}});
+//! let patch = json!({"metadata": {"labels": {"old": null, "team": "a"}}});
+//! assert_eq!(merge::patch(live, &patch), json!({"metadata": {"labels": {"tier": "web", "team": "a"}}}));
+//! ```
+
+mod go;
+pub mod json;
+pub mod merge;
+pub mod strategic;
