@@ -1,1 +1,3 @@
 //! The Kubernetes API server, embedded.
+
+pub(crate) mod builtin;

@@ -1,0 +1,135 @@
+//! Small readers over JSON objects that see them as Go would: absent, `null` and the zero value are one thing.
+
+use serde_json::{Map, Value};
+
+/// A JSON object, as the built-in tables hand it round.
+pub(crate) type Object = Map<String, Value>;
+
+/// The string at a JSON pointer, or the empty string if it is absent or of another type.
+pub(crate) fn str_at<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The value at a JSON pointer, unless it is absent or null.
+pub(crate) fn at<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
+    value.pointer(pointer).filter(|found| !found.is_null())
+}
+
+/// The items of the list at a JSON pointer; empty if there is none.
+pub(crate) fn list_at<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
+}
+
+/// The entries of the map at a JSON pointer; empty if there is none.
+pub(crate) fn map_at<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    value
+        .pointer(pointer)
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+}
+
+/// Whether the boolean at a JSON pointer is true.
+pub(crate) fn true_at(value: &Value, pointer: &str) -> bool {
+    value.pointer(pointer).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// The integer at a JSON pointer.
+pub(crate) fn int_at(value: &Value, pointer: &str) -> Option<i64> {
+    value.pointer(pointer).and_then(Value::as_i64)
+}
+
+/// The string in `field`, or the empty string.
+pub(crate) fn str_in<'a>(object: &'a Object, field: &str) -> &'a str {
+    object.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Whether `field` is absent or null: a nil pointer, map or slice in Go.
+pub(crate) fn is_nil(object: &Object, field: &str) -> bool {
+    object.get(field).is_none_or(Value::is_null)
+}
+
+/// Whether a value is the zero value of its Go type: null, `""`, `0`, `false`, an empty list or map.
+pub(crate) fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(flag) => !flag,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+    }
+}
+
+/// The object in `field`, made if it is absent or null; `None` if something else is there.
+pub(crate) fn child<'a>(object: &'a mut Object, field: &str) -> Option<&'a mut Object> {
+    if is_nil(object, field) {
+        object.insert(field.to_owned(), Value::Object(Object::new()));
+    }
+    object.get_mut(field)?.as_object_mut()
+}
+
+/// Equality as `apiequality.Semantic.DeepEqual` sees it for JSON: absent, null, empty list and empty map are equal,
+/// at every depth. Quantities must have been canonicalised before.
+pub(crate) fn semantically_equal(left: Option<&Value>, right: Option<&Value>) -> bool {
+    match (left, right) {
+        (Some(Value::Object(left)), Some(Value::Object(right))) => {
+            left.iter()
+                .all(|(key, value)| semantically_equal(Some(value), right.get(key)))
+                && right
+                    .iter()
+                    .all(|(key, value)| left.contains_key(key) || is_empty(Some(value)))
+        }
+        (Some(Value::Array(left)), Some(Value::Array(right))) => {
+            left.len() == right.len()
+                && left
+                    .iter()
+                    .zip(right)
+                    .all(|(left, right)| semantically_equal(Some(left), Some(right)))
+        }
+        (Some(left), Some(right)) if left == right => true,
+        (left, right) => is_empty(left) && is_empty(right),
+    }
+}
+
+fn is_empty(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Null) => true,
+        Some(Value::Array(items)) => items.is_empty(),
+        Some(Value::Object(fields)) => fields.values().all(|value| is_empty(Some(value))),
+        Some(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn semantic_equality_takes_nil_and_empty_as_one() {
+        #[track_caller]
+        fn check(left: Value, right: Value, equal: bool) {
+            assert_eq!(
+                semantically_equal(Some(&left), Some(&right)),
+                equal,
+                "{left} {right}"
+            );
+            assert_eq!(
+                semantically_equal(Some(&right), Some(&left)),
+                equal,
+                "{right} {left}"
+            );
+        }
+        check(json!({}), json!({"a": null, "b": [], "c": {"d": {}}}), true);
+        check(json!({"a": 1}), json!({"a": 1}), true);
+        check(json!({"a": 1}), json!({}), false);
+        check(json!([{"a": []}]), json!([{}]), true);
+        check(json!([1, 2]), json!([2, 1]), false);
+        check(json!(null), json!(""), false);
+    }
+}
