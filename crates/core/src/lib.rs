@@ -1,1 +1,57 @@
-//! API machinery of Kubernetes: resource identities, dynamic objects, selectors, quantities, statuses and watch events.
+//! API machinery of Kubernetes: the words that client and server share.
+//!
+//! What lives here are values: identities of kinds and resources, object keys, dynamic objects, selectors, quantities,
+//! statuses with their reasons, field errors, patch kinds, watch events, resource versions and request options. What does
+//! not: no I/O, no async, no clock of its own.
+//!
+//! ```
+//! use kubewright_core::{ApiResource, LabelSelector, ObjectKey, StaticResource};
+//! use k8s_openapi::api::apps::v1::Deployment;
+//!
+//! let deployments: ApiResource = Deployment::api_resource();
+//! assert_eq!(deployments.path(Some("web"), Some("front")), "/apis/apps/v1/namespaces/web/deployments/front");
+//! assert_eq!(ObjectKey::parse("web/front").to_string(), "web/front");
+//!
+//! let selector: LabelSelector = "app in (front, back), !canary".parse().unwrap();
+//! assert!(selector.matches(|key| (key == "app").then_some("front")));
+//! ```
+
+mod api_resource;
+mod dynamic;
+mod field_error;
+mod gvk;
+mod list;
+mod object_key;
+mod options;
+mod owner;
+mod patch;
+mod quantity;
+mod resource;
+mod resource_version;
+mod selector;
+mod status;
+mod watch;
+
+pub use api_resource::{ApiResource, Scope};
+pub use dynamic::{DynamicObject, PartialObject, TypeMeta};
+pub use field_error::{FieldError, FieldErrorKind, FieldPath};
+pub use gvk::{
+    GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, ParseGroupVersionError,
+};
+pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+pub use list::{List, ListMeta};
+pub use object_key::ObjectKey;
+pub use options::{
+    DeleteOptions, FieldValidation, InvalidOption, ListOptions, Preconditions, PropagationPolicy,
+    VersionMatch, WriteOptions,
+};
+pub use owner::{controller_of, is_controlled_by, owner_reference};
+pub use patch::{Patch, PatchKind};
+pub use quantity::{ParseQuantityError, Quantity};
+pub use resource::{Cluster, Namespaced, Resource, ScopeKind, StaticResource};
+pub use resource_version::ResourceVersion;
+pub use selector::{
+    FieldRequirement, FieldSelector, LabelOperator, LabelRequirement, LabelSelector, ParseSelectorError,
+};
+pub use status::{Status, StatusCause, StatusDetails, StatusReason};
+pub use watch::{WatchEvent, WatchEventKind};

@@ -1,0 +1,43 @@
+//! Lists of objects.
+
+use serde::{Deserialize, Serialize};
+
+/// The metadata of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ListMeta {
+    /// The version at which the list was read: where a watch goes on.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub resource_version: String,
+    /// Where the next page begins; empty on the last page.
+    #[serde(rename = "continue", skip_serializing_if = "String::is_empty")]
+    pub continue_token: String,
+    /// How many objects follow this page, where the server knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remaining_item_count: Option<i64>,
+}
+
+/// A list of objects.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "K: Deserialize<'de>"))]
+pub struct List<K> {
+    /// The list's own metadata.
+    #[serde(default)]
+    pub metadata: ListMeta,
+    /// The objects. An absent or null list is empty, as Go writes a nil slice.
+    #[serde(default = "Vec::new", deserialize_with = "null_is_empty")]
+    pub items: Vec<K>,
+}
+
+impl<K> IntoIterator for List<K> {
+    type Item = K;
+    type IntoIter = std::vec::IntoIter<K>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
+}
+
+fn null_is_empty<'de, K: Deserialize<'de>, D: serde::Deserializer<'de>>(d: D) -> Result<Vec<K>, D::Error> {
+    Ok(Option::<Vec<K>>::deserialize(d)?.unwrap_or_default())
+}

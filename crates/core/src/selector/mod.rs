@@ -1,0 +1,21 @@
+//! Label and field selectors, in the syntax of apimachinery pkg/labels and pkg/fields.
+
+mod field;
+mod label;
+
+pub use field::{FieldRequirement, FieldSelector};
+pub use label::{LabelOperator, LabelRequirement, LabelSelector};
+
+/// A selector that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unable to parse requirement: {why}")]
+pub struct ParseSelectorError {
+    /// What is wrong, with the text it is about.
+    pub why: String,
+}
+
+impl ParseSelectorError {
+    pub(crate) fn new(why: impl Into<String>) -> Self {
+        Self { why: why.into() }
+    }
+}
