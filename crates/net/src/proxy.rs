@@ -1,0 +1,209 @@
+//! Which connections go through a proxy: [`ProxySettings`].
+
+use std::fmt;
+use std::net::IpAddr;
+
+use http::{HeaderValue, Uri};
+use hyper_util::client::proxy::matcher::Matcher;
+
+/// The proxies of a client, as values: reading the environment is up to whoever configures it.
+///
+/// Supported are `http://`, `https://` (both by `CONNECT`) and `socks5://` proxies, with user and password in the URL.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct ProxySettings {
+    /// Proxy for `https` targets, for example `http://proxy.example:3128`. Default: none.
+    pub https: Option<String>,
+    /// Proxy for `http` targets. Default: none.
+    pub http: Option<String>,
+    /// Targets that are reached directly: comma-separated host names (with their subdomains), addresses, networks in
+    /// CIDR form, or `*`. Default: empty.
+    pub no_proxy: String,
+    /// Whether to reach `localhost` and loopback addresses directly. Default: [`Loopback::Direct`].
+    pub loopback: Loopback,
+}
+
+/// What happens to targets on this machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Loopback {
+    /// They are reached directly, as Go does for proxies from the environment.
+    #[default]
+    Direct,
+    /// They go through the proxy too, as Go does for a proxy that was set explicitly.
+    Proxied,
+}
+
+impl ProxySettings {
+    /// Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, or the same in lower case where those are unset, through the
+    /// function that is given. `HTTP_PROXY` is ignored in a CGI process (where `REQUEST_METHOD` is set), since there
+    /// it can come from a client's `Proxy` header.
+    pub fn from_env(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let either = |upper: &str, lower: &str| {
+            variable(upper)
+                .filter(|v| !v.is_empty())
+                .or_else(|| variable(lower).filter(|v| !v.is_empty()))
+        };
+        let cgi = variable("REQUEST_METHOD").is_some();
+        Self {
+            https: either("HTTPS_PROXY", "https_proxy"),
+            http: if cgi {
+                None
+            } else {
+                either("HTTP_PROXY", "http_proxy")
+            },
+            no_proxy: either("NO_PROXY", "no_proxy").unwrap_or_default(),
+            loopback: Loopback::Direct,
+        }
+    }
+
+    /// Sends everything through one proxy, as `proxy-url` in a kubeconfig asks.
+    pub fn all(url: impl Into<String>) -> Self {
+        let url = url.into();
+        Self {
+            https: Some(url.clone()),
+            http: Some(url),
+            no_proxy: String::new(),
+            loopback: Loopback::Proxied,
+        }
+    }
+
+    /// True if no target is proxied.
+    pub fn is_empty(&self) -> bool {
+        self.https.is_none() && self.http.is_none()
+    }
+}
+
+impl fmt::Debug for ProxySettings {
+    /// Without the URLs: they may hold passwords.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProxySettings")
+            .field("https", &self.https.is_some())
+            .field("http", &self.http.is_some())
+            .field("no_proxy", &self.no_proxy)
+            .field("loopback", &self.loopback)
+            .finish()
+    }
+}
+
+/// The settings, compiled.
+pub(crate) struct Proxies {
+    matcher: Matcher,
+    loopback: Loopback,
+}
+
+/// One proxy to go through.
+pub(crate) struct Proxy {
+    pub(crate) uri: Uri,
+    pub(crate) authorization: Option<HeaderValue>,
+    pub(crate) credentials: Option<(String, String)>,
+}
+
+impl Proxies {
+    pub(crate) fn new(settings: &ProxySettings) -> Self {
+        let matcher = Matcher::builder()
+            .https(settings.https.clone().unwrap_or_default())
+            .http(settings.http.clone().unwrap_or_default())
+            .no(settings.no_proxy.clone())
+            .build();
+        Self {
+            matcher,
+            loopback: settings.loopback,
+        }
+    }
+
+    pub(crate) fn proxy_for(&self, target: &Uri) -> Option<Proxy> {
+        if self.loopback == Loopback::Direct && is_loopback(target.host()?) {
+            return None;
+        }
+        let intercept = self.matcher.intercept(target)?;
+        Some(Proxy {
+            uri: intercept.uri().clone(),
+            authorization: intercept.basic_auth().cloned(),
+            credentials: intercept
+                .raw_auth()
+                .map(|(user, password)| (user.to_owned(), password.to_owned())),
+        })
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chooses_the_proxy_by_scheme_and_target() {
+        let settings = ProxySettings {
+            https: Some("http://user:secret@secure.example:3128".into()),
+            http: Some("http://plain.example:3128".into()),
+            no_proxy: "10.0.0.0/8,.internal,exact.example,fd00::/8".into(),
+            loopback: Loopback::Direct,
+        };
+        assert!(!format!("{settings:?}").contains("secret"));
+        let rows = [
+            ("https://kube.example/", Some("secure.example")),
+            ("http://kube.example/", Some("plain.example")),
+            ("https://10.1.2.3:6443/", None),
+            ("https://11.1.2.3:6443/", Some("secure.example")),
+            ("https://[fd00::1]:6443/", None),
+            ("https://api.internal/", None),
+            ("https://exact.example/", None),
+            ("https://sub.exact.example/", None),
+            ("https://inexact.example/", Some("secure.example")),
+            ("https://localhost:6443/", None),
+            ("https://127.0.0.1:6443/", None),
+            ("https://[::1]:6443/", None),
+        ];
+        let proxies = Proxies::new(&settings);
+        for (target, expect) in rows {
+            let proxy = proxies.proxy_for(&target.parse().unwrap());
+            assert_eq!(
+                proxy.as_ref().and_then(|proxy| proxy.uri.host()),
+                expect,
+                "{target}"
+            );
+        }
+        let explicit = Proxies::new(&ProxySettings::all("http://p:1"));
+        assert!(
+            explicit
+                .proxy_for(&Uri::from_static("https://127.0.0.1/"))
+                .is_some()
+        );
+        assert!(
+            Proxies::new(&ProxySettings::default())
+                .proxy_for(&Uri::from_static("https://a/"))
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn reads_the_environment_in_both_cases() {
+        let read = |pairs: &[(&str, &str)]| {
+            ProxySettings::from_env(|name| {
+                pairs
+                    .iter()
+                    .find(|(key, _)| *key == name)
+                    .map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert_eq!(read(&[("https_proxy", "a")]).https.as_deref(), Some("a"));
+        assert_eq!(
+            read(&[("https_proxy", "a"), ("HTTPS_PROXY", "b")])
+                .https
+                .as_deref(),
+            Some("b")
+        );
+        assert_eq!(
+            read(&[("https_proxy", "a"), ("HTTPS_PROXY", "")])
+                .https
+                .as_deref(),
+            Some("a")
+        );
+        assert_eq!(read(&[("HTTP_PROXY", "a"), ("REQUEST_METHOD", "GET")]).http, None);
+        assert_eq!(read(&[("no_proxy", "c")]).no_proxy, "c");
+    }
+}
