@@ -1,3 +1,5 @@
 //! The Kubernetes API server, embedded.
 
 pub(crate) mod builtin;
+pub mod table;
+pub mod storage;

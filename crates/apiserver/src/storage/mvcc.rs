@@ -1,0 +1,484 @@
+//! The state machine: all objects, the revision, the recent changes.
+//!
+//! The objects are in a persistent ordered map: a [`Snapshot`] is a pointer, whatever the size, and stays as it is while writes go on.
+//! The history allows to go back from a snapshot: the state at an earlier revision is the snapshot with the later events undone.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use imbl::OrdMap;
+
+use super::history::History;
+use super::{Cursor, Encoded, Event, Key, KeyPrefix, Limits, Revision, StorageError, StoredObject};
+
+/// A multi-version store without lock, clock or async: every method takes microseconds.
+///
+/// It is the store itself behind [`MemoryStorage`](super::MemoryStorage), where [`create`](Mvcc::create),
+/// [`update`](Mvcc::update) and [`delete`](Mvcc::delete) count the revisions, and a replica behind
+/// [`WatchCache`](super::WatchCache), where [`observe`](Mvcc::observe) and [`replace`](Mvcc::replace) take them from elsewhere.
+#[derive(Debug)]
+pub struct Mvcc {
+    objects: OrdMap<Key, StoredObject>,
+    revision: Revision,
+    history: History,
+}
+
+impl Mvcc {
+    /// An empty store at revision 1, so that the list of an empty store has a version.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        let mut empty = Self::replica(limits);
+        empty.revision = Revision(1);
+        empty
+    }
+
+    /// A replica that knows nothing yet; its revision is 0 until the first [`replace`](Mvcc::replace).
+    #[must_use]
+    pub fn replica(limits: Limits) -> Self {
+        Self {
+            objects: OrdMap::new(),
+            revision: Revision(0),
+            history: History::new(limits, Revision(0)),
+        }
+    }
+
+    /// A store with these objects, as they were at `revision`; its history begins there. Two objects with one key: the later counts.
+    #[must_use]
+    pub fn restore(
+        limits: Limits,
+        objects: impl IntoIterator<Item = StoredObject>,
+        revision: Revision,
+    ) -> Self {
+        let mut restored = Self::replica(limits);
+        restored.reset(objects, revision);
+        restored
+    }
+
+    /// The revision of the last write.
+    #[must_use]
+    pub const fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// How many objects there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whether there is no object.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// How many events are kept, and how many bytes of memory exist because of them at most.
+    #[must_use]
+    pub fn history_size(&self) -> (usize, usize) {
+        self.history.size()
+    }
+
+    /// An object at the present state.
+    #[must_use]
+    pub fn get(&self, key: &Key) -> Option<&StoredObject> {
+        self.objects.get(key)
+    }
+
+    /// Stores an object where there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::AlreadyExists`].
+    pub fn create(&mut self, key: Key, value: Encoded) -> Result<Event, StorageError> {
+        if let Some(current) = self.objects.get(&key) {
+            return Err(StorageError::AlreadyExists {
+                current: current.clone(),
+            });
+        }
+        let revision = self.revision.next();
+        Ok(self.commit(Event::added(StoredObject::new(key, value, revision, revision))))
+    }
+
+    /// Replaces an object that is still at `expected`.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::NotFound`] or [`StorageError::Conflict`].
+    pub fn update(&mut self, key: Key, expected: Revision, value: Encoded) -> Result<Event, StorageError> {
+        let current = self.expect(&key, expected)?;
+        let object = StoredObject::new(key, value, self.revision.next(), current.create_revision());
+        Ok(self.commit(Event::modified(object, Some(current))))
+    }
+
+    /// Removes an object that is still at `expected`.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::NotFound`] or [`StorageError::Conflict`].
+    pub fn delete(&mut self, key: &Key, expected: Revision) -> Result<Event, StorageError> {
+        let current = self.expect(key, expected)?;
+        Ok(self.commit(Event::deleted(current, self.revision.next())))
+    }
+
+    fn expect(&self, key: &Key, expected: Revision) -> Result<StoredObject, StorageError> {
+        match self.objects.get(key) {
+            None => Err(StorageError::NotFound { key: key.clone() }),
+            Some(current) if current.revision() != expected => Err(StorageError::Conflict {
+                expected,
+                current: current.clone(),
+            }),
+            Some(current) => Ok(current.clone()),
+        }
+    }
+
+    fn commit(&mut self, event: Event) -> Event {
+        self.revision = event.revision();
+        if event.change() == super::Change::Deleted {
+            self.objects.remove(event.object().key());
+        } else {
+            self.objects
+                .insert(event.object().key().clone(), event.object().clone());
+        }
+        self.history.push(&event);
+        event
+    }
+
+    /// Takes over a change that another store made. Gives the event as this replica's watchers see it, or `None` when the change is
+    /// known already.
+    ///
+    /// What the change was is judged by what the replica holds, so that its watchers see each object added, modified and deleted in
+    /// turn.
+    pub fn observe(&mut self, event: &Event) -> Option<Event> {
+        let (object, revision) = (event.object(), event.revision());
+        if revision < self.revision {
+            return None;
+        }
+        let seen = match (event.change(), self.objects.get(object.key()).cloned()) {
+            (_, Some(held)) if held.revision() >= revision => return None,
+            (super::Change::Deleted, None) => {
+                self.revision = revision;
+                return None;
+            }
+            (super::Change::Deleted, Some(held)) => match event.previous() {
+                Some(previous) if previous.same_version(&held) => event.clone(),
+                _ => Event::deleted(held, revision),
+            },
+            (_, None) if event.previous().is_none() => event.clone(),
+            (_, None) => Event::added(object.clone()),
+            (super::Change::Modified, Some(held))
+                if event.previous().is_some_and(|p| p.same_version(&held)) =>
+            {
+                event.clone()
+            }
+            (_, Some(held)) => Event::modified(object.clone(), Some(held)),
+        };
+        Some(self.commit(seen))
+    }
+
+    /// Learns that nothing else happened up to `revision`.
+    pub fn advance(&mut self, revision: Revision) {
+        self.revision = self.revision.max(revision);
+    }
+
+    /// Takes over the whole state of another store at `revision`, after changes were missed. Gives the events that make the
+    /// difference: watchers see what has changed, and nothing twice. The revisions between the two states cannot be listed or watched
+    /// from, and deletions, whose revision is not known, are at the first of them.
+    ///
+    /// When the other store went back in time, nothing is left to compare with: the history is cleared, all watchers fail, and the
+    /// answer is `None`. So it is for the first state.
+    pub fn replace(
+        &mut self,
+        objects: impl IntoIterator<Item = StoredObject>,
+        revision: Revision,
+    ) -> Option<Vec<Event>> {
+        if revision < self.revision || self.revision == Revision(0) {
+            self.reset(objects, revision);
+            return None;
+        }
+        let mut gone = std::mem::take(&mut self.objects);
+        self.objects.clone_from(&gone);
+        let mut changed = Vec::new();
+        let mut recreated = Vec::new();
+        for object in objects {
+            match gone.remove(object.key()) {
+                Some(held) if held.revision() == object.revision() => {}
+                Some(held) if held.create_revision() == object.create_revision() => {
+                    changed.push(Event::modified(object, Some(held)));
+                }
+                Some(held) => {
+                    recreated.push(held);
+                    changed.push(Event::added(object));
+                }
+                None => changed.push(Event::added(object)),
+            }
+        }
+        changed.sort_by_key(Event::revision);
+        let removed_at = self.revision.next().min(revision);
+        let removed = gone.into_iter().map(|(_, held)| held).chain(recreated);
+        let events: Vec<_> = removed
+            .map(|held| Event::deleted(held, removed_at))
+            .chain(changed)
+            .collect();
+        self.history.gap(self.revision, revision);
+        for event in &events {
+            self.commit(event.clone());
+        }
+        self.revision = revision;
+        Some(events)
+    }
+
+    fn reset(&mut self, objects: impl IntoIterator<Item = StoredObject>, revision: Revision) {
+        self.objects = objects
+            .into_iter()
+            .map(|object| (object.key().clone(), object))
+            .collect();
+        self.revision = revision;
+        self.history.reset(revision);
+        for key in self.objects.keys() {
+            self.history.count(key);
+        }
+    }
+
+    /// The present state, for reading at leisure.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            objects: self.objects.clone(),
+            revision: self.revision,
+            seq: self.history.seq(),
+        }
+    }
+
+    /// How many objects exist in the range.
+    #[must_use]
+    pub fn count(&self, prefix: &KeyPrefix) -> usize {
+        self.history.live(prefix)
+    }
+
+    /// Keeps the history of a range in a form that a sleeping watcher of it can come back to, until [`Mvcc::unpin`]. Every watcher
+    /// needs a pin before it gets its cursor.
+    pub fn pin(&mut self, prefix: &KeyPrefix) {
+        self.history.pin(prefix);
+    }
+
+    /// Ends what one call of [`Mvcc::pin`] began.
+    pub fn unpin(&mut self, prefix: &KeyPrefix) {
+        self.history.unpin(prefix);
+    }
+
+    /// The place behind the changes up to `revision`, which may lie in the future.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Compacted`] when later changes are gone or were never seen.
+    pub fn position(&self, prefix: &KeyPrefix, revision: Revision) -> Result<Cursor, StorageError> {
+        self.history.position(prefix, revision)
+    }
+
+    /// Hands up to `max` changes of the range behind the cursor to `out` and moves the cursor.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Compacted`] when changes behind the cursor are gone.
+    pub fn read(
+        &self,
+        prefix: &KeyPrefix,
+        cursor: &mut Cursor,
+        max: usize,
+        out: impl FnMut(Event),
+    ) -> Result<(), StorageError> {
+        self.history.read(prefix, cursor, u64::MAX, max, out)
+    }
+
+    /// Whether the cursor is behind the last change of the range.
+    #[must_use]
+    pub fn at_end(&self, prefix: &KeyPrefix, cursor: &Cursor) -> bool {
+        self.history.at_end(prefix, cursor)
+    }
+
+    /// Whether the state of the range at `revision` can be told; a revision of the future can.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Compacted`].
+    pub fn check(&self, prefix: &KeyPrefix, revision: Revision) -> Result<(), StorageError> {
+        self.history.check(prefix, revision)
+    }
+
+    /// Collects up to `max` of the changes between the cursor and the snapshot into `undo`. When none is left, the answer is `true`,
+    /// and the snapshot with `undo` is the state at the revision of the cursor. In pieces, since a caller will not hold a lock for
+    /// all of them.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Compacted`] when the changes are gone.
+    pub fn collect_undo(
+        &self,
+        prefix: &KeyPrefix,
+        snapshot: &Snapshot,
+        cursor: &mut Cursor,
+        max: usize,
+        undo: &mut Undo,
+    ) -> Result<bool, StorageError> {
+        let mut given = 0;
+        self.history.read(prefix, cursor, snapshot.seq, max, |event| {
+            given += 1;
+            // The first change after the revision tells the state at the revision.
+            undo.0
+                .entry(event.object().key().clone())
+                .or_insert_with(|| event.previous().cloned());
+        })?;
+        Ok(given < max)
+    }
+
+    /// Discards the history before `before` (at most up to the present), up to `max` events at a time. Gives whether it is done.
+    pub fn compact(&mut self, before: Revision, max: usize) -> bool {
+        self.history.compact(before.min(self.revision), max)
+    }
+}
+
+/// What has to be undone to come from a snapshot to an earlier state: the objects as they were then, or that they were not.
+#[derive(Debug, Default)]
+pub struct Undo(BTreeMap<Key, Option<StoredObject>>);
+
+/// All objects at one revision. Cheap to clone.
+#[derive(Clone)]
+pub struct Snapshot {
+    objects: OrdMap<Key, StoredObject>,
+    revision: Revision,
+    seq: u64,
+}
+
+impl Snapshot {
+    /// The revision whose state this is.
+    #[must_use]
+    pub const fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Where a watcher goes on that has read all of this snapshot.
+    #[must_use]
+    pub const fn cursor(&self) -> Cursor {
+        Cursor::new(self.seq, self.revision)
+    }
+
+    /// The objects of the range, in order of their keys, from `from` on.
+    pub fn range<'a>(
+        &'a self,
+        prefix: &'a KeyPrefix,
+        from: Bound<&'a str>,
+    ) -> impl Iterator<Item = &'a StoredObject> {
+        let from = match from {
+            Bound::Included(text) | Bound::Excluded(text) if text >= prefix.as_str() => from,
+            _ => Bound::Included(prefix.as_str()),
+        };
+        let all = self.objects.range::<_, str>((from, Bound::Unbounded));
+        all.take_while(|(key, _)| prefix.contains(key))
+            .map(|(_, object)| object)
+    }
+
+    /// A page of the range at the state that `undo` leads to: up to `limit` objects from `start` on, and how many come after them.
+    /// `total` is the number of objects in the range, if it is known; it saves counting where the page begins with the first.
+    #[must_use]
+    pub fn page(
+        &self,
+        prefix: &KeyPrefix,
+        start: Option<&str>,
+        limit: Option<usize>,
+        undo: &Undo,
+        total: Option<usize>,
+    ) -> Page {
+        let from = start.map_or(Bound::Unbounded, Bound::Included);
+        let limit = limit.unwrap_or(usize::MAX);
+        let expected = total.unwrap_or(0).min(limit);
+        if undo.0.is_empty() {
+            let known = total.filter(|_| start.is_none_or(|start| start <= prefix.as_str()));
+            return Page::fill(self.range(prefix, from), limit, expected, known);
+        }
+        let lower = start.unwrap_or_default().max(prefix.as_str());
+        let undone = undo.0.range::<str, _>((Bound::Included(lower), Bound::Unbounded));
+        Page::fill(
+            merge(
+                self.range(prefix, from),
+                undone.take_while(|(key, _)| prefix.contains(key)),
+            ),
+            limit,
+            expected,
+            None,
+        )
+    }
+}
+
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("revision", &self.revision)
+            .field("objects", &self.objects.len())
+            .finish()
+    }
+}
+
+/// A page of a list.
+#[derive(Debug)]
+pub struct Page {
+    /// The objects.
+    pub items: Vec<StoredObject>,
+    /// Where to go on, when objects remain.
+    pub next: Option<String>,
+    /// How many objects come after these.
+    pub remaining: usize,
+}
+
+impl Page {
+    fn fill<'a>(
+        mut objects: impl Iterator<Item = &'a StoredObject>,
+        limit: usize,
+        expected: usize,
+        total: Option<usize>,
+    ) -> Self {
+        let mut items = Vec::with_capacity(expected);
+        items.extend(objects.by_ref().take(limit).cloned());
+        let Some(first) = objects.next() else {
+            return Self {
+                items,
+                next: None,
+                remaining: 0,
+            };
+        };
+        // Right behind the last object rather than at the next: a list that goes on at a later state, since this one was compacted,
+        // then misses nothing that was created between the two.
+        let next = items
+            .last()
+            .map_or_else(|| first.key().to_string(), |last| format!("{}\0", last.key()));
+        let next = Some(next);
+        let remaining = total.map_or_else(|| 1 + objects.count(), |total| total.saturating_sub(items.len()));
+        Self {
+            items,
+            next,
+            remaining,
+        }
+    }
+}
+
+/// The objects with those of `undone` in their stead.
+fn merge<'a>(
+    present: impl Iterator<Item = &'a StoredObject>,
+    undone: impl Iterator<Item = (&'a Key, &'a Option<StoredObject>)>,
+) -> impl Iterator<Item = &'a StoredObject> {
+    let (mut present, mut undone) = (present.peekable(), undone.peekable());
+    std::iter::from_fn(move || {
+        loop {
+            let Some((key, _)) = undone.peek() else {
+                return present.next();
+            };
+            match present.peek() {
+                Some(object) if object.key() < *key => return present.next(),
+                Some(object) if object.key() == *key => drop(present.next()),
+                _ => {}
+            }
+            if let Some((_, Some(before))) = undone.next() {
+                return Some(before);
+            }
+        }
+    })
+}

@@ -1,0 +1,295 @@
+//! A stored object: its bytes, its revision and what is read from it most.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::encoded::EncodingError;
+use super::{Encoded, Key, StorageError};
+
+/// A state of the whole store. One counter serves all resources; every write takes the next number. It is what clients see as
+/// `resourceVersion`, also that of a list, so an empty store is at 1 and no revision is ever 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Revision(pub u64);
+
+impl Revision {
+    /// The revision after this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One version of one object, as it is stored. Immutable and cheap to clone.
+#[derive(Clone)]
+pub struct StoredObject(Arc<Inner>);
+
+struct Inner {
+    key: Key,
+    encoded: Encoded,
+    revision: Revision,
+    create_revision: Revision,
+    attributes: OnceLock<Arc<Attributes>>,
+}
+
+/// What selectors and preconditions read, parsed once per version.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attributes {
+    uid: String,
+    labels: BTreeMap<String, String>,
+}
+
+impl Attributes {
+    /// `metadata.uid`; empty when there is none.
+    #[must_use]
+    pub fn uid(&self) -> &str {
+        &self.uid
+    }
+
+    /// `metadata.labels`; empty when there are none.
+    #[must_use]
+    pub const fn labels(&self) -> &BTreeMap<String, String> {
+        &self.labels
+    }
+
+    fn parse(text: &[u8]) -> Self {
+        #[derive(Deserialize)]
+        struct Peek {
+            metadata: Metadata,
+        }
+        #[derive(Deserialize)]
+        struct Metadata {
+            uid: Option<String>,
+            labels: Option<BTreeMap<String, String>>,
+        }
+        // Metadata of another form cannot come through validation; such an object has no labels rather than no place in a list.
+        serde_json::from_slice::<Peek>(text).map_or_else(
+            |_| Self::default(),
+            |peek| Self {
+                uid: peek.metadata.uid.unwrap_or_default(),
+                labels: peek.metadata.labels.unwrap_or_default(),
+            },
+        )
+    }
+}
+
+impl StoredObject {
+    /// An object as a store read it: `revision` is that of its last change, `create_revision` that of its creation.
+    #[must_use]
+    pub fn new(key: Key, encoded: Encoded, revision: Revision, create_revision: Revision) -> Self {
+        Self(Arc::new(Inner {
+            key,
+            encoded,
+            revision,
+            create_revision,
+            attributes: OnceLock::new(),
+        }))
+    }
+
+    /// Where the object is.
+    #[must_use]
+    pub fn key(&self) -> &Key {
+        &self.0.key
+    }
+
+    /// The revision of the last change: its `metadata.resourceVersion`.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.0.revision
+    }
+
+    /// The revision at which the object was created.
+    #[must_use]
+    pub fn create_revision(&self) -> Revision {
+        self.0.create_revision
+    }
+
+    /// The storage encoding.
+    #[must_use]
+    pub fn encoded(&self) -> &Encoded {
+        &self.0.encoded
+    }
+
+    /// The stored text: JSON without a version.
+    #[must_use]
+    pub fn storage_bytes(&self) -> &Bytes {
+        self.0.encoded.bytes()
+    }
+
+    /// Appends the JSON that clients get, with `metadata.resourceVersion`.
+    pub fn write_wire(&self, out: &mut impl BufMut) {
+        self.0.encoded.write_wire(self.0.revision.0, out);
+    }
+
+    /// An upper bound for the bytes that [`StoredObject::write_wire`] appends, at most 21 above what it will be.
+    #[must_use]
+    pub fn wire_len(&self) -> usize {
+        self.0.encoded.wire_len()
+    }
+
+    /// The JSON that clients get, with `metadata.resourceVersion`.
+    #[must_use]
+    pub fn wire(&self) -> Bytes {
+        let mut out = BytesMut::with_capacity(self.wire_len());
+        self.write_wire(&mut out);
+        out.freeze()
+    }
+
+    /// The decoded object, with `metadata.resourceVersion`.
+    ///
+    /// A text that cannot be decoded gives `null` and a line in the log. Texts are checked when they enter ([`Encoded`]), so this
+    /// takes a number beyond the range of a double that someone else wrote into the store; [`StoredObject::decode`] has the error.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        self.decode().unwrap_or_else(|err| {
+            tracing::error!(key = %self.key(), error = &err as &dyn std::error::Error, "an object in the store cannot be decoded");
+            Value::Null
+        })
+    }
+
+    /// The decoded object, with `metadata.resourceVersion`.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Corrupt`] when the text is no JSON.
+    pub fn decode(&self) -> Result<Value, StorageError> {
+        let mut value: Value =
+            serde_json::from_slice(self.storage_bytes()).map_err(|err| StorageError::Corrupt {
+                key: self.key().clone(),
+                source: EncodingError::Syntax {
+                    reason: err.to_string(),
+                    offset: err.column(),
+                },
+            })?;
+        if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.insert(
+                "resourceVersion".to_owned(),
+                Value::String(self.0.revision.to_string()),
+            );
+        }
+        Ok(value)
+    }
+
+    /// Uid and labels, parsed at the first call.
+    #[must_use]
+    pub fn attributes(&self) -> &Attributes {
+        self.0
+            .attributes
+            .get_or_init(|| Arc::new(Attributes::parse(self.storage_bytes())))
+    }
+
+    /// The same state shown with another version, as the event of a deletion shows the last state with the revision of the
+    /// deletion. Shares the bytes.
+    #[must_use]
+    pub fn at_revision(&self, revision: Revision) -> Self {
+        Self(Arc::new(Inner {
+            key: self.0.key.clone(),
+            encoded: self.0.encoded.clone(),
+            revision,
+            create_revision: self.0.create_revision,
+            attributes: self.0.attributes.clone(),
+        }))
+    }
+
+    /// Whether both are one version of one object.
+    pub(super) fn same_version(&self, other: &Self) -> bool {
+        self.revision() == other.revision() && self.key() == other.key()
+    }
+}
+
+/// Equal when key, revisions and bytes are.
+impl PartialEq for StoredObject {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+            || (self.same_version(other)
+                && self.create_revision() == other.create_revision()
+                && self.storage_bytes() == other.storage_bytes())
+    }
+}
+
+impl Eq for StoredObject {}
+
+impl fmt::Debug for StoredObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without the content: it may be a secret.
+        f.debug_struct("StoredObject")
+            .field("key", self.key())
+            .field("revision", &self.0.revision.0)
+            .field("create_revision", &self.0.create_revision.0)
+            .field("bytes", &self.storage_bytes().len())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: &Value) -> StoredObject {
+        StoredObject::new(
+            Key::new("", "pods", Some("a"), "b"),
+            Encoded::from_value(value),
+            Revision(9),
+            Revision(4),
+        )
+    }
+
+    #[test]
+    fn shows_its_version_in_every_form() {
+        let stored = object(&json!({"metadata": {"name": "b", "uid": "u", "labels": {"x": "y"}}}));
+        let expect =
+            json!({"metadata": {"name": "b", "uid": "u", "labels": {"x": "y"}, "resourceVersion": "9"}});
+        assert_eq!(stored.value(), expect);
+        assert_eq!(serde_json::from_slice::<Value>(&stored.wire()).unwrap(), expect);
+        let later = stored.at_revision(Revision(11));
+        assert_eq!(later.value()["metadata"]["resourceVersion"], "11");
+        assert_eq!(later.create_revision(), Revision(4));
+        assert_eq!(
+            later.storage_bytes().as_ptr(),
+            stored.storage_bytes().as_ptr(),
+            "the bytes are shared"
+        );
+    }
+
+    #[test]
+    fn attributes_are_read_without_decoding_the_rest() {
+        let check = |value: Value, uid: &str, labels: &[(&str, &str)]| {
+            let stored = object(&value);
+            let expect: BTreeMap<_, _> = labels
+                .iter()
+                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+                .collect();
+            assert_eq!(
+                (stored.attributes().uid(), stored.attributes().labels()),
+                (uid, &expect),
+                "{value}"
+            );
+        };
+        check(
+            json!({"metadata": {"uid": "u", "labels": {"b": "2", "a": "1"}}, "spec": {"labels": 3}}),
+            "u",
+            &[("a", "1"), ("b", "2")],
+        );
+        check(json!({"metadata": {"labels": null}}), "", &[]);
+        check(json!({"metadata": {"labels": 7}}), "", &[]);
+        check(json!({}), "", &[]);
+    }
+
+    #[test]
+    fn debug_output_does_not_show_the_content() {
+        let stored = object(&json!({"data": {"password": "hunter2"}, "metadata": {}}));
+        assert!(!format!("{stored:?}").contains("hunter2"));
+    }
+}
