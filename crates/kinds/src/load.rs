@@ -6,12 +6,12 @@
 //! ```text
 //! type NAME [special=VALUE] [map=atomic] [since=MINOR]
 //! kind KIND GROUP/VERSION...                 of the type above; the core group is empty
-//!  NAME TAG TYPE [ATTRIBUTE...]              a field of it (one leading space)
+//!  NAME TAG TYPE [ATTRIBUTE...] [enum=VALUE,...]   a field of it (one leading space)
 //! resource GROUP/VERSION PLURAL SINGULAR KIND SCOPE VERBS [ATTRIBUTE...]
 //! sub NAME GROUP/VERSION/KIND VERBS          of the resource above
 //! ```
 //!
-//! A TAG is `3`, or `2.5` for tag 5 inside the inlined message with tag 2. A TYPE is an optional presence (`*` for a
+//! A TAG is `3`, or `2.5` for tag 5 inside the inlined message with tag 2, or one more level of that. A TYPE is an optional presence (`*` for a
 //! pointer, `+` where zero is written), then `[]` or `{}` for a list or map, then a value: a lower-case word or the
 //! name of a type, short within the same package. Types are sorted by name, fields by JSON name.
 
@@ -204,15 +204,19 @@ impl Loader {
             .and_then(|t| t.name.rsplit_once('.'))
             .ok_or("a field of no type")?
             .0;
+        let (line, enum_values) = match line.split_once(" enum=") {
+            Some((line, values)) => (line, self.list(values)),
+            None => (line, &[][..]),
+        };
         let mut words = line.split(' ');
         let name = words.next().ok_or("a field without a name")?;
-        let (wrapper, tag) = tag(words.next().ok_or("a field without a tag")?)?;
+        let (inlined_in, tag) = tag(words.next().ok_or("a field without a tag")?)?;
         let shape = words.next().ok_or("a field without a type")?;
         let (presence, value, atomic) = self.shape(package, shape)?;
         let mut field = Field {
             name,
             tag,
-            wrapper,
+            inlined_in,
             value,
             presence,
             required: false,
@@ -226,7 +230,7 @@ impl Loader {
             },
             patch_strategy: PatchStrategy::default(),
             merge_key: None,
-            enum_values: &[],
+            enum_values,
             default: None,
             list_message: false,
         };
@@ -256,13 +260,13 @@ impl Loader {
                 field.merge_key = key;
                 for flag in strategy.split(',') {
                     match flag {
+                        "replace" => {}
                         "merge" => field.patch_strategy.merge = true,
                         "retainKeys" => field.patch_strategy.retain_keys = true,
                         _ => return Err("unknown patch strategy"),
                     }
                 }
             }
-            Some(("enum", value)) => field.enum_values = self.list(value),
             Some(("default", value)) => field.default = Some(value),
             _ => return Err("unknown attribute"),
         }
@@ -425,24 +429,29 @@ fn wire_order(fields: &[Field], ranges: impl Iterator<Item = (usize, usize)>) ->
         for (offset, slot) in order[from..to].iter_mut().enumerate() {
             *slot = u8::try_from(offset).unwrap_or(u8::MAX);
         }
-        // A wrapper is written at its own tag, so its fields sort among the plain ones by that.
-        let key = |offset: &u8| {
-            let field = &fields[from + usize::from(*offset)];
-            if field.wrapper == 0 {
-                (field.tag, 0)
-            } else {
-                (field.wrapper, field.tag)
-            }
-        };
+        let key = |offset: &u8| wire_path(&fields[from + usize::from(*offset)]);
         order[from..to].sort_unstable_by_key(key);
     }
     Vec::leak(order)
 }
 
-fn tag(word: &str) -> Result<(u32, u32), Fault> {
-    let (wrapper, tag) = word.split_once('.').unwrap_or(("0", word));
-    let number = |text: &str| text.parse::<u32>().map_err(|_| "a tag that is no number");
-    Ok((number(wrapper)?, number(tag)?))
+/// The tags that lead to a field: an inlined message is written at its own tag, among the others.
+pub(crate) fn wire_path(field: &Field) -> [u32; 3] {
+    match field.inlined_in {
+        [0, _] => [field.tag, 0, 0],
+        [outer, 0] => [outer.into(), field.tag, 0],
+        [outer, inner] => [outer.into(), inner.into(), field.tag],
+    }
+}
+
+fn tag(word: &str) -> Result<([u8; 2], u32), Fault> {
+    let (outer, tag) = word.rsplit_once('.').unwrap_or(("0", word));
+    let (outer, inner) = outer.split_once('.').unwrap_or((outer, "0"));
+    let number = |text: &str| text.parse().map_err(|_| "a tag that is no number");
+    Ok((
+        [number(outer)?, number(inner)?],
+        tag.parse().map_err(|_| "a tag that is no number")?,
+    ))
 }
 
 fn minor(word: &str) -> Result<u8, Fault> {

@@ -180,7 +180,7 @@ pub struct Type {
     pub(crate) id: TypeId,
     /// Sorted by name.
     pub(crate) fields: &'static [Field],
-    /// Indices into `fields` in the order in which protobuf writes them: by wrapper, then tag.
+    /// Indices into `fields` in the order in which protobuf writes them: by tag.
     pub(crate) by_tag: &'static [u8],
 }
 
@@ -199,12 +199,7 @@ impl Type {
     /// The field with this protobuf tag, of those that are not in an inlined message.
     pub fn field_by_tag(&self, tag: u32) -> Option<&'static Field> {
         self.wire_fields()
-            .find(|f| f.wrapper == 0 && f.tag == tag && tag != 0)
-    }
-
-    /// The fields of the inlined message with this tag: those whose [`Field::wrapper`] is `wrapper`.
-    pub fn inlined_fields(&self, wrapper: u32) -> impl Iterator<Item = &'static Field> {
-        self.wire_fields().filter(move |f| f.wrapper == wrapper)
+            .find(|f| f.inlined_in[0] == 0 && f.tag == tag && tag != 0)
     }
 
     /// The type's number in the table.
@@ -227,8 +222,9 @@ pub struct Field {
     pub name: &'static str,
     /// The protobuf tag, 0 where protobuf does not carry the field (`apiVersion` and `kind` travel in the envelope).
     pub tag: u32,
-    /// The tag of the message that JSON inlines and this field is in (`volumeSource` of a `Volume`), 0 for none.
-    pub wrapper: u32,
+    /// The tags of the messages that JSON inlines and this field is in (`volumeSource` of a `Volume` has tag 2),
+    /// outermost first, 0 for none.
+    pub inlined_in: [u8; 2],
     /// What it holds.
     pub value: Value,
     /// What an absent and what a zero value mean to Go's encoders.

