@@ -1,0 +1,328 @@
+//! How the API server itself is set up: certificates, admission, flow control, storage versions, aggregation.
+
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use super::{BuiltinPrinter, printer};
+use crate::table::column::{AGE, Column, NAME, integer, string};
+use crate::table::format::{NONE, UNSET, cut_short, human_duration};
+use crate::table::view::{Row, get, items, or, text};
+
+pub(super) static PRINTERS: &[BuiltinPrinter] = &[
+    printer(
+        "certificates.k8s.io",
+        "CertificateSigningRequest",
+        &[
+            NAME,
+            AGE,
+            string("SignerName", "Who is asked to sign."),
+            string("Requestor", "Who asks."),
+            string("RequestedDuration", "How long the certificate should hold."),
+            string("Condition", "Whether it is approved, denied, issued."),
+        ],
+        signing_request,
+    ),
+    printer(
+        "certificates.k8s.io",
+        "ClusterTrustBundle",
+        &[
+            NAME,
+            string("SignerName", "The signer whose certificates it vouches for."),
+        ],
+        |row| vec![row.name(), or(row.text("/spec/signerName"), NONE).into()],
+    ),
+    printer(ADMISSION, "MutatingWebhookConfiguration", WEBHOOKS, webhooks),
+    printer(ADMISSION, "ValidatingWebhookConfiguration", WEBHOOKS, webhooks),
+    printer(
+        ADMISSION,
+        "ValidatingAdmissionPolicy",
+        &[
+            NAME,
+            integer("Validations", "How many rules it checks."),
+            PARAM_KIND,
+            AGE,
+        ],
+        |row| policy(row, "/spec/validations"),
+    ),
+    printer(
+        ADMISSION,
+        "MutatingAdmissionPolicy",
+        &[
+            NAME,
+            integer("Mutations", "How many changes it makes."),
+            PARAM_KIND,
+            AGE,
+        ],
+        |row| policy(row, "/spec/mutations"),
+    ),
+    printer(
+        ADMISSION,
+        "ValidatingAdmissionPolicyBinding",
+        POLICY_BINDING,
+        policy_binding,
+    ),
+    printer(
+        ADMISSION,
+        "MutatingAdmissionPolicyBinding",
+        POLICY_BINDING,
+        policy_binding,
+    ),
+    printer(
+        FLOW_CONTROL,
+        "FlowSchema",
+        &[
+            NAME,
+            string("PriorityLevel", "The level that its requests go to."),
+            string(
+                "MatchingPrecedence",
+                "Where it stands among the schemas; lower is asked first.",
+            ),
+            string("DistinguisherMethod", "What tells its flows apart."),
+            AGE,
+            string("MissingPL", "Whether its level is missing."),
+        ],
+        flow_schema,
+    ),
+    printer(
+        FLOW_CONTROL,
+        "PriorityLevelConfiguration",
+        &[
+            NAME,
+            string("Type", "Whether its requests are limited."),
+            string(
+                "NominalConcurrencyShares",
+                "Its share of the requests that run at a time.",
+            ),
+            string("Queues", "How many queues it has."),
+            string("HandSize", "How many queues each flow is dealt."),
+            string("QueueLengthLimit", "How many requests a queue holds."),
+            AGE,
+        ],
+        priority_level,
+    ),
+    printer(
+        "internal.apiserver.k8s.io",
+        "StorageVersion",
+        &[
+            NAME,
+            string("CommonEncodingVersion", "The version that all servers write."),
+            string("StorageVersions", "The version that each server writes."),
+            AGE,
+        ],
+        storage_version,
+    ),
+    printer(
+        "storagemigration.k8s.io",
+        "StorageVersionMigration",
+        &[
+            string("Name", "The object's name, unique in the cluster."),
+            string("Resource", "The resource whose objects are written anew."),
+        ],
+        storage_version_migration,
+    ),
+    printer(
+        "apiregistration.k8s.io",
+        "APIService",
+        &[
+            NAME,
+            string("Service", "The service behind it, or Local."),
+            string("Available", "Whether requests reach it."),
+            AGE,
+        ],
+        api_service,
+    ),
+];
+
+const ADMISSION: &str = "admissionregistration.k8s.io";
+const FLOW_CONTROL: &str = "flowcontrol.apiserver.k8s.io";
+
+const WEBHOOKS: &[Column] = &[NAME, integer("Webhooks", "How many webhooks it registers."), AGE];
+const PARAM_KIND: Column = string("ParamKind", "The kind of object that parameterises it.");
+const POLICY_BINDING: &[Column] = &[
+    NAME,
+    string("PolicyName", "The policy that it puts in force."),
+    string("ParamRef", "The object that parameterises the policy."),
+    AGE,
+];
+
+fn signing_request(row: &Row<'_>) -> Vec<Value> {
+    let duration = row
+        .get("/spec/expirationSeconds")
+        .and_then(Value::as_i64)
+        .map(SignedDuration::from_secs);
+    vec![
+        row.name(),
+        row.age(),
+        or(row.text("/spec/signerName"), NONE).into(),
+        row.text("/spec/username").into(),
+        duration.map_or_else(|| NONE.to_owned(), human_duration).into(),
+        signing_status(row).into(),
+    ]
+}
+
+fn signing_status(row: &Row<'_>) -> String {
+    let has = |type_: &str| {
+        row.items("/status/conditions")
+            .iter()
+            .any(|condition| text(condition, "/type") == type_)
+    };
+    let mut status = match (has("Denied"), has("Approved")) {
+        (true, _) => "Denied",
+        (false, true) => "Approved",
+        (false, false) => "Pending",
+    }
+    .to_owned();
+    if has("Failed") {
+        status.push_str(",Failed");
+    }
+    if !row.text("/status/certificate").is_empty() {
+        status.push_str(",Issued");
+    }
+    status
+}
+
+fn webhooks(row: &Row<'_>) -> Vec<Value> {
+    vec![row.name(), row.items("/webhooks").len().into(), row.age()]
+}
+
+fn policy(row: &Row<'_>, rules: &str) -> Vec<Value> {
+    let param_kind = row.get("/spec/paramKind").map_or_else(
+        || UNSET.to_owned(),
+        |kind| format!("{}/{}", text(kind, "/apiVersion"), text(kind, "/kind")),
+    );
+    vec![
+        row.name(),
+        row.items(rules).len().into(),
+        param_kind.into(),
+        row.age(),
+    ]
+}
+
+fn policy_binding(row: &Row<'_>) -> Vec<Value> {
+    let (name, namespace) = (
+        row.text("/spec/paramRef/name"),
+        row.text("/spec/paramRef/namespace"),
+    );
+    let params = match (name, row.get("/spec/paramRef/selector")) {
+        ("", None) => UNSET.to_owned(),
+        ("", Some(selector)) => selector_as_go(selector),
+        // Whether the parameter has a namespace of its own cannot be told from here.
+        (name, _) => format!("{}/{name}", or(namespace, "*")),
+    };
+    vec![
+        row.name(),
+        row.text("/spec/policyName").into(),
+        params.into(),
+        row.age(),
+    ]
+}
+
+/// A label selector as upstream's generated `String` method writes it, which is what upstream puts into the cell.
+fn selector_as_go(selector: &Value) -> String {
+    let labels = get(selector, "/matchLabels")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten();
+    let labels: String = labels
+        .map(|(key, value)| format!("{key}: {},", value.as_str().unwrap_or_default()))
+        .collect();
+    let expressions = items(selector, "/matchExpressions").iter().map(|expression| {
+        let values: Vec<_> = items(expression, "/values")
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        format!(
+            "LabelSelectorRequirement{{Key:{},Operator:{},Values:[{}],}},",
+            text(expression, "/key"),
+            text(expression, "/operator"),
+            values.join(" "),
+        )
+    });
+    let expressions: String = expressions.collect();
+    format!(
+        "&LabelSelector{{MatchLabels:map[string]string{{{labels}}},\
+         MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )
+}
+
+fn flow_schema(row: &Row<'_>) -> Vec<Value> {
+    let mut conditions = row.items("/status/conditions").iter();
+    let dangling = conditions.find(|condition| text(condition, "/type") == "Dangling");
+    let method = row
+        .get("/spec/distinguisherMethod")
+        .map_or(NONE, |method| text(method, "/type"));
+    vec![
+        row.name(),
+        row.text("/spec/priorityLevelConfiguration/name").into(),
+        row.int("/spec/matchingPrecedence").into(),
+        method.into(),
+        row.age(),
+        dangling
+            .map_or("?", |condition| text(condition, "/status"))
+            .into(),
+    ]
+}
+
+fn priority_level(row: &Row<'_>) -> Vec<Value> {
+    let cell = |holder: &str, field: &str| match row.get(holder) {
+        Some(holder) => holder
+            .get(field)
+            .and_then(Value::as_i64)
+            .unwrap_or_default()
+            .into(),
+        None => Value::from(NONE),
+    };
+    let queuing = "/spec/limited/limitResponse/queuing";
+    vec![
+        row.name(),
+        row.text("/spec/type").into(),
+        cell("/spec/limited", "nominalConcurrencyShares"),
+        cell(queuing, "queues"),
+        cell(queuing, "handSize"),
+        cell(queuing, "queueLengthLimit"),
+        row.age(),
+    ]
+}
+
+fn storage_version(row: &Row<'_>) -> Vec<Value> {
+    let common = row.get("/status/commonEncodingVersion").and_then(Value::as_str);
+    let servers = row.items("/status/storageVersions").iter();
+    let servers: Vec<_> = servers
+        .map(|server| {
+            format!(
+                "{}={}",
+                text(server, "/apiServerID"),
+                text(server, "/encodingVersion")
+            )
+        })
+        .collect();
+    vec![
+        row.name(),
+        common.unwrap_or(UNSET).into(),
+        cut_short(&servers, servers.len(), UNSET).into(),
+        row.age(),
+    ]
+}
+
+fn storage_version_migration(row: &Row<'_>) -> Vec<Value> {
+    let resource = ["resource", "version", "group"].map(|field| row.text(&format!("/spec/resource/{field}")));
+    vec![row.name(), resource.join(".").into()]
+}
+
+fn api_service(row: &Row<'_>) -> Vec<Value> {
+    let service = row.get("/spec/service").map_or_else(
+        || "Local".to_owned(),
+        |service| format!("{}/{}", text(service, "/namespace"), text(service, "/name")),
+    );
+    let mut conditions = row.items("/status/conditions").iter();
+    let available = conditions.find(|condition| text(condition, "/type") == "Available");
+    let available = available.map_or_else(
+        || "Unknown".to_owned(),
+        |condition| match (text(condition, "/status"), text(condition, "/reason")) {
+            ("True", _) => "True".to_owned(),
+            (status, "") => status.to_owned(),
+            (status, reason) => format!("{status} ({reason})"),
+        },
+    );
+    vec![row.name(), service.into(), available.into(), row.age()]
+}
