@@ -315,7 +315,8 @@ mod tests {
 
     #[tokio::test]
     async fn collects_up_to_the_limit() {
-        let rows: [(fn() -> Body, usize, Option<&str>); 9] = [
+        type Row = (fn() -> Body, usize, Option<&'static str>);
+        let rows: [Row; 9] = [
             (Body::empty, 0, Some("")),
             (|| Body::from("abc"), 3, Some("abc")),
             (|| Body::from("abc"), 2, None),

@@ -162,6 +162,14 @@ fn sort(error: legacy::Error, address: String) -> TransportError {
         }
         next = cause.source();
     }
+    // With TLS 1.3 a server's refusal of the client certificate arrives after the client's handshake. The TLS library
+    // reports everything it dislikes as this kind, and HTTP/2 keeps of an I/O error only the kind.
+    if io_kind(&error) == Some(io::ErrorKind::InvalidData) {
+        return TransportError::Tls {
+            address,
+            source: error.into(),
+        };
+    }
     if error.is_connect() {
         return TransportError::Connect {
             address,
@@ -449,7 +457,7 @@ impl hyper::rt::Write for Stream {
 
 /// Host and port of a URI, with the scheme's port where it names none.
 fn address_of(uri: &Uri) -> String {
-    let port = uri.port_u16().unwrap_or(match uri.scheme_str() {
+    let port = uri.port_u16().unwrap_or_else(|| match uri.scheme_str() {
         Some("https") => 443,
         Some("socks5" | "socks5h") => 1080,
         _ => 80,

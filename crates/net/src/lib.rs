@@ -30,6 +30,7 @@ mod service;
 mod upgrade;
 
 pub mod certificate;
+pub mod kubeconfig;
 pub mod tls;
 
 pub use body::{Body, BodyError};
@@ -37,6 +38,7 @@ pub use certificate::{CertificateAuthority, CertificateError, CertificateInfo, V
 pub use connect::{ConnectOptions, connect};
 pub use error::{BoxError, TransportError};
 pub use identity::{Identity, Peer, Transport};
+pub use kubeconfig::{Kubeconfig, KubeconfigError};
 pub use proxy::{Loopback, ProxySettings};
 pub use serve::{Drained, ServeLimits, serve};
 pub use service::{HttpFuture, HttpService};
