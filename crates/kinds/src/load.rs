@@ -198,12 +198,8 @@ impl Loader {
     }
 
     fn field(&mut self, line: &'static str) -> Result<(), Fault> {
-        let package = self
-            .types
-            .last()
-            .and_then(|t| t.name.rsplit_once('.'))
-            .ok_or("a field of no type")?
-            .0;
+        let owner = self.types.last().ok_or("a field of no type")?;
+        let (since, (package, _)) = (owner.since, owner.name.rsplit_once('.').unwrap_or_default());
         let (line, enum_values) = match line.split_once(" enum=") {
             Some((line, values)) => (line, self.list(values)),
             None => (line, &[][..]),
@@ -220,7 +216,7 @@ impl Loader {
             value,
             presence,
             required: false,
-            since: crate::OLDEST_MINOR,
+            since,
             list_type: None,
             map_keys: &[],
             map_type: if atomic {

@@ -36,7 +36,15 @@ pub(crate) fn table(
     for group in groups {
         render_group(group, history, &kinds, &mut out)?;
     }
+    let sum = fnv1a(out.as_bytes());
+    let _ = writeln!(out, "# fnv1a {sum:016x}");
     Ok(out)
+}
+
+/// The 64-bit FNV-1a sum, which ends the text so that an edit by hand shows.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 /// By type: its kind and the group/versions it travels under.

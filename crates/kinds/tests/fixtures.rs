@@ -1,0 +1,138 @@
+//! Upstream's round-trip fixtures: every kind as JSON and as protobuf, as Go's encoders wrote it.
+//!
+//! `KUBEWRIGHT_FIXTURES` names a folder with `builtin-kinds`, which is `testdata/HEAD` of github.com/kubernetes/api and
+//! its sister modules. A fixture of a kind that Kubernetes 1.37 does not have any more is reported as ignored.
+
+#![expect(clippy::unwrap_used, reason = "a broken fixture should stop the test")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use kubewright_kinds::{protobuf, table};
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value as Json;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let trials = match std::env::var_os("KUBEWRIGHT_FIXTURES") {
+        Some(folder) => trials(&PathBuf::from(folder).join("builtin-kinds")),
+        None => {
+            vec![Trial::test("skipped: KUBEWRIGHT_FIXTURES is not set", || Ok(())).with_ignored_flag(true)]
+        }
+    };
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn trials(folder: &Path) -> Vec<Trial> {
+    let files = fs::read_dir(folder).unwrap_or_else(|e| panic!("cannot read {}: {e}", folder.display()));
+    let names = files
+        .filter_map(|file| file.ok()?.file_name().into_string().ok())
+        .filter_map(|name| Some(name.strip_suffix(".pb")?.to_owned()))
+        .collect::<BTreeSet<_>>();
+    assert!(!names.is_empty(), "no fixtures in {}", folder.display());
+    names
+        .into_iter()
+        .flat_map(|name| fixture_trials(&folder.join(name)))
+        .collect()
+}
+
+/// What is known of one fixture: the two files.
+#[derive(Clone)]
+struct Fixture {
+    json: Json,
+    bytes: Vec<u8>,
+}
+
+fn fixture_trials(path: &Path) -> Vec<Trial> {
+    let name = path
+        .file_name()
+        .map(|n| n.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let file = |suffix: &str| fs::read(format!("{}.{suffix}", path.display())).unwrap();
+    let mut json: Json = serde_json::from_slice(&file("json")).unwrap();
+    let bytes = file("pb");
+    let (api_version, kind) = envelope_type(&bytes);
+    let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+    let is_known = table().kind(group, version, &kind).is_some();
+    // Some JSON fixtures of meta types are written without their type; the envelope has it.
+    json["apiVersion"] = api_version.into();
+    json["kind"] = kind.into();
+    let fixture = Fixture { json, bytes };
+    let trial = |check: fn(&Fixture) -> Result<(), Failed>, what: &str| {
+        let fixture = fixture.clone();
+        Trial::test(format!("{what} {name}"), move || check(&fixture)).with_ignored_flag(!is_known)
+    };
+    vec![trial(decodes, "decode"), trial(encodes, "encode")]
+}
+
+fn decodes(fixture: &Fixture) -> Result<(), Failed> {
+    let decoded = protobuf::decode(&fixture.bytes)?;
+    same(&decoded.value, &fixture.json)
+}
+
+fn encodes(fixture: &Fixture) -> Result<(), Failed> {
+    let text = |key: &str| fixture.json[key].as_str().unwrap_or_default().to_owned();
+    let bytes = protobuf::encode(&text("apiVersion"), &text("kind"), &fixture.json)?;
+    same(&protobuf::decode(&bytes)?.value, &fixture.json)?;
+    if bytes == fixture.bytes {
+        return Ok(());
+    }
+    let at = bytes
+        .iter()
+        .zip(&fixture.bytes)
+        .take_while(|(ours, theirs)| ours == theirs)
+        .count();
+    let window = |bytes: &[u8]| {
+        bytes[at.saturating_sub(24)..bytes.len().min(at + 24)]
+            .escape_ascii()
+            .to_string()
+    };
+    Err(format!(
+        "differs at byte {at}:\n ours   {}\n theirs {}",
+        window(&bytes),
+        window(&fixture.bytes)
+    )
+    .into())
+}
+
+fn same(ours: &Json, theirs: &Json) -> Result<(), Failed> {
+    if ours == theirs {
+        return Ok(());
+    }
+    let mut differences = Vec::new();
+    differ("", ours, theirs, &mut differences);
+    Err(differences.join("\n").into())
+}
+
+fn differ(path: &str, ours: &Json, theirs: &Json, out: &mut Vec<String>) {
+    match (ours, theirs) {
+        (Json::Object(left), Json::Object(right)) => {
+            for key in left.keys().chain(right.keys()).collect::<BTreeSet<_>>() {
+                differ(&format!("{path}.{key}"), &ours[key], &theirs[key], out);
+            }
+        }
+        (Json::Array(left), Json::Array(right)) if left.len() == right.len() => {
+            for (at, (left, right)) in left.iter().zip(right).enumerate() {
+                differ(&format!("{path}[{at}]"), left, right, out);
+            }
+        }
+        _ if ours != theirs => out.push(format!("{path}: ours {ours}, theirs {theirs}")),
+        _ => {}
+    }
+}
+
+/// `apiVersion` and `kind` of the envelope, read without the codec under test: they come first, and are short.
+fn envelope_type(bytes: &[u8]) -> (String, String) {
+    let text = |at: usize| {
+        let length = usize::from(bytes[at]);
+        (
+            String::from_utf8(bytes[at + 1..at + 1 + length].to_vec()).unwrap(),
+            at + 1 + length,
+        )
+    };
+    // The magic, the key and length of the type, the key of `apiVersion`.
+    let (api_version, end) = text(7);
+    let (kind, _) = text(end + 1);
+    (api_version, kind)
+}
