@@ -1,4 +1,4 @@
-//! The texts that several printers share: durations, selectors, lists cut short, numbers as Go prints them.
+//! The texts that several printers share: durations, selectors, lists cut short.
 
 use jiff::{SignedDuration, Timestamp};
 use kubewright_core::Quantity;
@@ -220,20 +220,6 @@ pub(super) fn quantity_of(object: &Value, path: &str, resource: &str) -> String 
     quantity(get(object, path).and_then(|map| map.get(resource)))
 }
 
-/// A float as Go's `%v` prints it: the shortest digits that read back, in scientific notation below 1e-4 and from 1e21.
-pub(super) fn go_float(value: f64) -> String {
-    let scientific = format!("{value:e}");
-    let Some((mantissa, exponent)) = scientific.split_once('e') else {
-        return scientific;
-    };
-    let exponent: i32 = exponent.parse().unwrap_or_default();
-    if (-4..21).contains(&exponent) {
-        return value.to_string();
-    }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -338,21 +324,6 @@ mod tests {
         );
         assert_eq!(label_selector(None), "<none>");
         assert_eq!(selector(None).as_deref(), Some(""));
-    }
-
-    #[test]
-    fn floats_print_as_in_go() {
-        for (value, expect) in [
-            (1.0, "1"),
-            (2.02, "2.02"),
-            (-0.0001, "-0.0001"),
-            (0.00001, "1e-05"),
-            (1e20, "100000000000000000000"),
-            (1e21, "1e+21"),
-            (1.5e300, "1.5e+300"),
-        ] {
-            assert_eq!(go_float(value), expect);
-        }
     }
 
     #[test]

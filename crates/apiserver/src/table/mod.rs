@@ -128,6 +128,17 @@ impl Printer {
         }
     }
 
+    /// Puts the objects of one response into the order that the table shows, which for a few kinds is not that of their
+    /// names.
+    pub fn sort(&self, objects: &mut [&Value]) {
+        if let Self::Builtin(BuiltinPrinter {
+            order: Some(order), ..
+        }) = self
+        {
+            objects.sort_by(|a, b| order(a, b));
+        }
+    }
+
     /// One object as a `TableRow`: its cells, the row conditions (a pod that ran to its end is `Completed`) and as much
     /// of the object as `include` asks for. Ages are counted from `now`.
     pub fn row(

@@ -1,12 +1,14 @@
 //! How the API server itself is set up: certificates, admission, flow control, storage versions, aggregation.
 
+use std::cmp::Ordering;
+
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use super::{BuiltinPrinter, printer};
+use super::{BuiltinPrinter, no_conditions, printer};
 use crate::table::column::{AGE, Column, NAME, integer, string};
 use crate::table::format::{NONE, UNSET, cut_short, human_duration};
-use crate::table::view::{Row, get, items, or, text};
+use crate::table::view::{Row, get, int, items, or, text};
 
 pub(super) static PRINTERS: &[BuiltinPrinter] = &[
     printer(
@@ -21,6 +23,19 @@ pub(super) static PRINTERS: &[BuiltinPrinter] = &[
             string("Condition", "Whether it is approved, denied, issued."),
         ],
         signing_request,
+    ),
+    printer(
+        "certificates.k8s.io",
+        "PodCertificateRequest",
+        &[
+            NAME,
+            string("PodName", "The pod that the certificate is for."),
+            string("ServiceAccountName", "The service account of that pod."),
+            string("NodeName", "The node of that pod."),
+            string("SignerName", "Who is asked to sign."),
+            string("State", "Whether it is issued, denied, failed or pending."),
+        ],
+        pod_certificate_request,
     ),
     printer(
         "certificates.k8s.io",
@@ -67,10 +82,11 @@ pub(super) static PRINTERS: &[BuiltinPrinter] = &[
         POLICY_BINDING,
         policy_binding,
     ),
-    printer(
-        FLOW_CONTROL,
-        "FlowSchema",
-        &[
+    BuiltinPrinter {
+        group: FLOW_CONTROL,
+        versions: &[],
+        kind: "FlowSchema",
+        columns: &[
             NAME,
             string("PriorityLevel", "The level that its requests go to."),
             string(
@@ -81,8 +97,10 @@ pub(super) static PRINTERS: &[BuiltinPrinter] = &[
             AGE,
             string("MissingPL", "Whether its level is missing."),
         ],
-        flow_schema,
-    ),
+        cells: flow_schema,
+        conditions: no_conditions,
+        order: Some(by_precedence),
+    },
     printer(
         FLOW_CONTROL,
         "PriorityLevelConfiguration",
@@ -181,6 +199,25 @@ fn signing_status(row: &Row<'_>) -> String {
     status
 }
 
+fn pod_certificate_request(row: &Row<'_>) -> Vec<Value> {
+    let ends = ["Denied", "Failed", "Issued"];
+    let mut conditions = row
+        .items("/status/conditions")
+        .iter()
+        .map(|condition| text(condition, "/type"));
+    vec![
+        row.name(),
+        row.text("/spec/podName").into(),
+        row.text("/spec/serviceAccountName").into(),
+        row.text("/spec/nodeName").into(),
+        row.text("/spec/signerName").into(),
+        conditions
+            .find(|type_| ends.contains(type_))
+            .unwrap_or("Pending")
+            .into(),
+    ]
+}
+
 fn webhooks(row: &Row<'_>) -> Vec<Value> {
     vec![row.name(), row.items("/webhooks").len().into(), row.age()]
 }
@@ -263,6 +300,17 @@ fn flow_schema(row: &Row<'_>) -> Vec<Value> {
     ]
 }
 
+/// Flow schemas stand in the order in which requests are matched against them.
+fn by_precedence(a: &Value, b: &Value) -> Ordering {
+    let key = |schema| {
+        (
+            int(schema, "/spec/matchingPrecedence"),
+            text(schema, "/metadata/name"),
+        )
+    };
+    key(a).cmp(&key(b))
+}
+
 fn priority_level(row: &Row<'_>) -> Vec<Value> {
     let cell = |holder: &str, field: &str| match row.get(holder) {
         Some(holder) => holder
@@ -305,8 +353,14 @@ fn storage_version(row: &Row<'_>) -> Vec<Value> {
 }
 
 fn storage_version_migration(row: &Row<'_>) -> Vec<Value> {
-    let resource = ["resource", "version", "group"].map(|field| row.text(&format!("/spec/resource/{field}")));
-    vec![row.name(), resource.join(".").into()]
+    let resource = match (
+        row.text("/spec/resource/resource"),
+        row.text("/spec/resource/group"),
+    ) {
+        (resource, "") => resource.to_owned(),
+        (resource, group) => format!("{resource}.{group}"),
+    };
+    vec![row.name(), resource.into()]
 }
 
 fn api_service(row: &Row<'_>) -> Vec<Value> {

@@ -15,6 +15,7 @@ pub(super) static PRINTERS: &[BuiltinPrinter] = &[
         columns: AUTOSCALER,
         cells: autoscaler_v1,
         conditions: no_conditions,
+        order: None,
     },
     printer(
         "autoscaling",
@@ -54,6 +55,9 @@ const AUTOSCALER: &[Column] = &[
 
 /// How many metrics the cell shows before it says `+ N more...`.
 const METRICS_SHOWN: usize = 2;
+
+/// How Go prints a quantity that is not there; only metrics without their required values show it.
+const NIL: &str = "<nil>";
 
 fn autoscaler_v2(row: &Row<'_>) -> Vec<Value> {
     autoscaler(
@@ -118,49 +122,52 @@ fn target(metric: &Value, status: Option<&Value>) -> String {
         "ContainerResource" => ("containerResource", true),
         _ => return "<unknown type>".to_owned(),
     };
-    let source_of = |value: &Value| value.get(source).filter(|value| !value.is_null()).cloned();
-    let spec = source_of(metric).unwrap_or_default();
-    let status = status.and_then(source_of);
-    let average = get(&spec, "/target/averageValue");
-    let current = |field: &str, missing: &dyn Fn() -> String| match &status {
+    let spec = metric.get(source);
+    let status = status
+        .and_then(|status| status.get(source))
+        .filter(|status| !status.is_null());
+    let wanted = |path| spec.and_then(|spec| get(spec, path));
+    let current = |path, missing| match status {
         None => UNKNOWN.to_owned(),
-        Some(status) => get(status, "/current")
-            .and_then(|current| get(current, field))
-            .map_or_else(missing, |value| quantity(Some(value))),
+        Some(status) => quantity_or(get(status, path), missing),
     };
-    let unknown = || UNKNOWN.to_owned();
-    let zero = || quantity(None);
+    let average = wanted("/target/averageValue");
     if named {
-        let name = text(&spec, "/name");
+        let name = spec.map_or("", |spec| text(spec, "/name"));
         if average.is_some() {
             return format!(
                 "{name}: {}/{}",
-                current("/averageValue", &zero),
-                quantity(average)
+                current("/current/averageValue", NIL),
+                quantity_or(average, NIL)
             );
         }
-        let percent = |value: &Value| format!("{value}%");
-        let now = status
-            .as_ref()
-            .and_then(|status| get(status, "/current/averageUtilization"));
-        let wanted = get(&spec, "/target/averageUtilization");
-        let now = now.map_or_else(unknown, percent);
-        return format!(
-            "{name}: {now}/{}",
-            wanted.map_or_else(|| "<auto>".to_owned(), percent)
-        );
+        let share = |share: Option<&Value>, missing: &str| match share {
+            None => missing.to_owned(),
+            Some(share) => format!("{share}%"),
+        };
+        let now = status.and_then(|status| get(status, "/current/averageUtilization"));
+        let wanted = wanted("/target/averageUtilization");
+        return format!("{name}: {}/{}", share(now, UNKNOWN), share(wanted, "<auto>"));
     }
     match (source, average) {
-        ("pods", _) => format!("{}/{}", current("/averageValue", &zero), quantity(average)),
+        ("pods", _) => format!(
+            "{}/{}",
+            current("/current/averageValue", NIL),
+            quantity_or(average, NIL)
+        ),
         (_, Some(_)) => format!(
             "{}/{} (avg)",
-            current("/averageValue", &unknown),
-            quantity(average)
+            current("/current/averageValue", UNKNOWN),
+            quantity_or(average, NIL)
         ),
         (_, None) => format!(
             "{}/{}",
-            current("/value", &zero),
-            quantity(get(&spec, "/target/value"))
+            current("/current/value", NIL),
+            quantity_or(wanted("/target/value"), NIL)
         ),
     }
+}
+
+fn quantity_or(value: Option<&Value>, missing: &str) -> String {
+    value.map_or_else(|| missing.to_owned(), |value| quantity(Some(value)))
 }

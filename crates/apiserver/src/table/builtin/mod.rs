@@ -1,6 +1,8 @@
 //! The hand-written printers of the built-in kinds, one table per area.
 //!
-//! Columns and cells are those of upstream's `pkg/printers/internalversion/printers.go`; the descriptions are our own.
+//! Columns and cells are those of upstream's `pkg/printers/internalversion/printers.go`, and of
+//! `kube-aggregator/pkg/registry/apiservice/etcd/etcd.go` for API services; the descriptions are our own. One difference:
+//! upstream's rows of IP addresses carry an age that no column announces, which clients drop; ours do not.
 
 mod admin;
 mod autoscaling;
@@ -11,6 +13,8 @@ mod node;
 mod pod;
 mod storage;
 mod workloads;
+
+use std::cmp::Ordering;
 
 use serde_json::Value;
 
@@ -32,6 +36,8 @@ pub struct BuiltinPrinter {
     pub(super) cells: fn(&Row<'_>) -> Vec<Value>,
     /// The conditions of the row: an array, or nothing.
     pub(super) conditions: fn(&Row<'_>) -> Option<Value>,
+    /// The order of a list, where it is not that of the names.
+    pub(super) order: Option<fn(&Value, &Value) -> Ordering>,
 }
 
 /// The tables, each searched in turn.
@@ -77,6 +83,7 @@ const fn printer(
         columns,
         cells,
         conditions: no_conditions,
+        order: None,
     }
 }
 

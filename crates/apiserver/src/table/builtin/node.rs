@@ -77,6 +77,9 @@ pub(super) static PRINTERS: &[BuiltinPrinter] = &[
     printer("resource.k8s.io", "DeviceClass", &[NAME, AGE], |row| {
         vec![row.name(), row.age()]
     }),
+    printer("resource.k8s.io", "DeviceTaintRule", &[NAME, AGE], |row| {
+        vec![row.name(), row.age()]
+    }),
     printer("resource.k8s.io", "ResourceClaimTemplate", &[NAME, AGE], |row| {
         vec![row.name(), row.age()]
     }),

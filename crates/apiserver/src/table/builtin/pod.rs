@@ -35,6 +35,7 @@ pub(super) static PRINTERS: &[BuiltinPrinter] = &[BuiltinPrinter {
     ],
     cells,
     conditions,
+    order: None,
 }];
 
 fn cells(row: &Row<'_>) -> Vec<Value> {

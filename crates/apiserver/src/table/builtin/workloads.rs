@@ -263,14 +263,17 @@ fn job_status(row: &Row<'_>) -> &'static str {
         let found = conditions.find(|condition| text(condition, "/type") == type_);
         found.is_some_and(|condition| text(condition, "/status") == "True")
     };
-    match () {
-        () if holds("Complete") => "Complete",
-        () if holds("Failed") => "Failed",
-        () if row.deleting() => "Terminating",
-        () if holds("Suspended") => "Suspended",
-        () if holds("FailureTarget") => "FailureTarget",
-        () => "Running",
-    }
+    let states = [
+        ("Complete", holds("Complete")),
+        ("Failed", holds("Failed")),
+        ("Terminating", row.deleting()),
+        ("Suspended", holds("Suspended")),
+        ("FailureTarget", holds("FailureTarget")),
+    ];
+    states
+        .into_iter()
+        .find(|(_, is)| *is)
+        .map_or("Running", |(state, _)| state)
 }
 
 fn job_duration(row: &Row<'_>) -> Option<SignedDuration> {

@@ -6,8 +6,6 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
-use crate::table::format::go_float;
-
 /// A found value as upstream prints it: strings bare, arrays and objects as compact JSON in the spelling of Go's encoder
 /// (`<`, `>` and `&` escaped), other scalars as in JSON but for floats, which Go's `%v` writes without a needless `.0`.
 pub fn text(value: &Value) -> String {
@@ -29,6 +27,20 @@ pub fn text(value: &Value) -> String {
             }
         }
     }
+}
+
+/// A float as Go's `%v` prints it: the shortest digits that read back, in scientific notation below 1e-4 and from 1e21.
+fn go_float(value: f64) -> String {
+    let scientific = format!("{value:e}");
+    let Some((mantissa, exponent)) = scientific.split_once('e') else {
+        return scientific;
+    };
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    if (-4..21).contains(&exponent) {
+        return value.to_string();
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
 }
 
 /// Writes JSON byte for byte as Go's `encoding/json` does.
