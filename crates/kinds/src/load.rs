@@ -22,6 +22,17 @@ use crate::model::{
     TypeId, Value,
 };
 
+/// The lines of a text that ends with a line break. The standard library's search is slower, and this is most of the
+/// work of loading.
+fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
+    let mut start = 0;
+    memchr::memchr_iter(b'\n', text.as_bytes()).map(move |end| {
+        let line = &text[start..end];
+        start = end + 1;
+        line
+    })
+}
+
 /// What is wrong with the text, and where.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {reason}")]
@@ -37,20 +48,23 @@ pub(crate) fn load(text: &'static str) -> Result<Table, LoadError> {
     let names = Names::scan(text)?;
     let mut loader = Loader {
         values: names.values(),
-        names,
         lists: HashMap::new(),
-        types: Vec::new(),
-        fields: Vec::new(),
+        types: Vec::with_capacity(names.names.len()),
+        fields: Vec::with_capacity(text.len() / BYTES_PER_FIELD),
+        names,
         kinds: Vec::new(),
         resources: Vec::new(),
     };
-    for (at, line) in text.lines().enumerate() {
+    for (at, line) in lines(text).enumerate() {
         loader
             .line(line)
             .map_err(|reason| LoadError { line: at + 1, reason })?;
     }
     Ok(loader.finish())
 }
+
+/// About how many bytes of the text there are for each field, to size the arena once.
+const BYTES_PER_FIELD: usize = 52;
 
 type Fault = &'static str;
 
@@ -72,7 +86,7 @@ impl Names {
             special: Vec::new(),
             packages: HashMap::new(),
         };
-        for (at, line) in text.lines().enumerate() {
+        for (at, line) in lines(text).enumerate() {
             let Some(rest) = line.strip_prefix("type ") else {
                 continue;
             };
@@ -114,12 +128,17 @@ impl Names {
         Vec::leak(self.special.iter().enumerate().map(value).collect())
     }
 
-    /// The number of a type that a field of a type in `package` refers to.
-    fn find(&self, package: &str, reference: &str) -> Option<usize> {
-        let (package, short) = reference.rsplit_once('.').unwrap_or((package, reference));
-        let &(from, to) = self.packages.get(package)?;
+    /// The range of types in a package.
+    fn package(&self, package: &str) -> Option<(usize, usize)> {
+        self.packages.get(package).copied()
+    }
+
+    /// The number of a type by its short name, among those of its package.
+    fn find(&self, (from, to): (usize, usize), short: &str) -> Option<usize> {
+        let skip = self.names.get(from)?.rfind('.')? + 1;
+        // All names of a package start alike.
         let at = self.names[from..to]
-            .binary_search_by(|name| name[package.len() + 1..].cmp(short))
+            .binary_search_by(|name| name[skip..].cmp(short))
             .ok()?;
         Some(from + at)
     }
@@ -130,6 +149,24 @@ struct Draft {
     name: &'static str,
     since: u8,
     first_field: usize,
+    /// The types of the same package.
+    package: (usize, usize),
+}
+
+/// The words of a line, with what is left of it.
+struct Words {
+    rest: &'static str,
+}
+
+impl Words {
+    fn next(&mut self) -> Option<&'static str> {
+        let (word, rest) = match memchr::memchr(b' ', self.rest.as_bytes()) {
+            Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
+            None => (self.rest, ""),
+        };
+        self.rest = rest;
+        Some(word).filter(|word| !word.is_empty())
+    }
 }
 
 struct Loader {
@@ -168,6 +205,10 @@ impl Loader {
             name,
             since,
             first_field: self.fields.len(),
+            package: name
+                .rsplit_once('.')
+                .and_then(|(p, _)| self.names.package(p))
+                .ok_or("no package")?,
         });
         Ok(())
     }
@@ -199,12 +240,8 @@ impl Loader {
 
     fn field(&mut self, line: &'static str) -> Result<(), Fault> {
         let owner = self.types.last().ok_or("a field of no type")?;
-        let (since, (package, _)) = (owner.since, owner.name.rsplit_once('.').unwrap_or_default());
-        let (line, enum_values) = match line.split_once(" enum=") {
-            Some((line, values)) => (line, self.list(values)),
-            None => (line, &[][..]),
-        };
-        let mut words = line.split(' ');
+        let (since, package) = (owner.since, owner.package);
+        let mut words = Words { rest: line };
         let name = words.next().ok_or("a field without a name")?;
         let (inlined_in, tag) = tag(words.next().ok_or("a field without a tag")?)?;
         let shape = words.next().ok_or("a field without a type")?;
@@ -226,11 +263,17 @@ impl Loader {
             },
             patch_strategy: PatchStrategy::default(),
             merge_key: None,
-            enum_values,
+            enum_values: &[],
             default: None,
             list_message: false,
         };
-        for word in words {
+        while !words.rest.is_empty() {
+            // Enum values may have spaces, so they come last and take the rest of the line.
+            if let Some(values) = words.rest.strip_prefix("enum=") {
+                field.enum_values = self.list(values);
+                break;
+            }
+            let word = words.next().unwrap_or_default();
             self.attribute(&mut field, word)?;
         }
         self.fields.push(field);
@@ -270,7 +313,7 @@ impl Loader {
     }
 
     /// A field's presence and value, and whether its type is atomic.
-    fn shape(&self, package: &str, shape: &'static str) -> Result<(Presence, Value, bool), Fault> {
+    fn shape(&self, package: (usize, usize), shape: &'static str) -> Result<(Presence, Value, bool), Fault> {
         let (mark, rest) = match shape.as_bytes().first() {
             Some(b'*') => (Some(Presence::Optional), &shape[1..]),
             Some(b'+') => (Some(Presence::Always), &shape[1..]),
@@ -300,14 +343,18 @@ impl Loader {
         Ok((presence, value, atomic))
     }
 
-    fn value_ref(&self, package: &str, word: &str) -> Result<&'static Value, Fault> {
+    fn value_ref(&self, package: (usize, usize), word: &str) -> Result<&'static Value, Fault> {
         if let Some(value) = scalar_ref(word) {
             return Ok(value);
         }
-        let at = self
-            .names
-            .find(package, word)
-            .ok_or("a reference to an unknown type")?;
+        let at = match word.rsplit_once('.') {
+            Some((package, short)) => self
+                .names
+                .package(package)
+                .and_then(|package| self.names.find(package, short)),
+            None => self.names.find(package, word),
+        };
+        let at = at.ok_or("a reference to an unknown type")?;
         Ok(&self.values[at])
     }
 
@@ -331,11 +378,15 @@ impl Loader {
             _ => return Err("unknown scope"),
         };
         let verbs = next()?;
-        let object = self
+        if self.resources.is_empty() {
+            // All types are read by now.
+            self.kinds.sort_unstable();
+        }
+        let wanted = (group, version, kind);
+        let at = self
             .kinds
-            .iter()
-            .find(|e| (e.group, e.version, e.kind) == (group, version, kind));
-        let object = object.ok_or("a resource without a type")?.object;
+            .binary_search_by(|e| (e.group, e.version, e.kind).cmp(&wanted));
+        let object = self.kinds[at.map_err(|_| "a resource without a type")?].object;
         let mut resource = Resource {
             group,
             version,
@@ -441,6 +492,9 @@ pub(crate) fn wire_path(field: &Field) -> [u32; 3] {
 }
 
 fn tag(word: &str) -> Result<([u8; 2], u32), Fault> {
+    if let Ok(tag) = word.parse() {
+        return Ok(([0, 0], tag));
+    }
     let (outer, tag) = word.rsplit_once('.').unwrap_or(("0", word));
     let (outer, inner) = outer.split_once('.').unwrap_or((outer, "0"));
     let number = |text: &str| text.parse().map_err(|_| "a tag that is no number");
