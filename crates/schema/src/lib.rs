@@ -1,1 +1,50 @@
-//! Structural schemas: the Schema trait, validation, pruning, defaulting and OpenAPI documents.
+//! Structural schemas: what a custom resource may contain, checked, pruned, completed and described.
+//!
+//! [`StructuralSchema`] is the compiled form of the `openAPIV3Schema` of a custom resource definition. The API server
+//! takes an object through its steps in this order: [`prune`](StructuralSchema::prune),
+//! [`drop_nulls`](StructuralSchema::drop_nulls), [`coerce_metadata`](StructuralSchema::coerce_metadata), [`default`](StructuralSchema::default),
+//! [`validate`](StructuralSchema::validate).
+//!
+//! The crate does no I/O, knows no storage and never panics on what it is given: schemas and objects are user input.
+//!
+//! ```
+//! use kubewright_schema::StructuralSchema;
+//! use serde_json::json;
+//!
+//! let schema = StructuralSchema::parse(&json!({
+//!     "type": "object",
+//!     "properties": {"spec": {"type": "object", "required": ["size"], "properties": {
+//!         "size": {"type": "integer", "maximum": 3},
+//!         "tier": {"type": "string", "default": "web"},
+//!     }}},
+//! }))?;
+//! let mut object = json!({"kind": "Guestbook", "spec": {"size": 4, "typo": true}});
+//! assert_eq!(schema.prune(&mut object), ["spec.typo"]);
+//! schema.default(&mut object);
+//! assert_eq!(object["spec"]["tier"], "web");
+//! let errors = schema.validate(&object, None);
+//! assert_eq!(
+//!     errors[0].to_string(),
+//!     "spec.size: Invalid value: 4: spec.size in body should be less than or equal to 3",
+//! );
+//! # Ok::<(), kubewright_schema::SchemaError>(())
+//! ```
+
+mod defaulting;
+mod format;
+mod number;
+mod object_meta;
+pub mod openapi;
+mod pattern;
+mod prune;
+mod structural;
+mod validate;
+
+pub use format::Format;
+pub use kubewright_core::{FieldError, FieldErrorKind, FieldPath};
+pub use object_meta::Malformed;
+pub use structural::{
+    AdditionalProperties, JsonType, ListType, MAX_DEPTH, MapType, SchemaError, StructuralSchema,
+    ValidationRule, check,
+};
+pub use validate::MAX_ERRORS;

@@ -37,14 +37,14 @@ pub(crate) fn list(f: &mut impl Write, items: &[Value]) -> fmt::Result {
     f.write_char(']')
 }
 
-/// `%v` of a float64 is `%g` with the shortest digits: an exponent below -4 and from 21 on, two digits at least.
+/// `%v` of a float64 is `%g` with the shortest digits: an exponent below -4 and from 6 on, two digits at least.
 fn number(f: &mut Formatter<'_>, number: &Number) -> fmt::Result {
     if !number.is_f64() {
         return write!(f, "{number}");
     }
     let value = number.as_f64().unwrap_or_default();
     let magnitude = value.abs();
-    if value == 0.0 || (1e-4..1e21).contains(&magnitude) {
+    if value == 0.0 || (1e-4..1e6).contains(&magnitude) {
         return write!(f, "{value}");
     }
     let text = format!("{value:e}");

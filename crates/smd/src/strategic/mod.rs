@@ -12,14 +12,19 @@
 //! | `$setElementOrder/<list>: [..]` | the order that the list shall have |
 //! | `$deleteFromPrimitiveList/<list>: [..]` | the values to remove from a list of scalars |
 //!
-//! The types come through [`MergeTypes`]; [`OpenApiTypes`] reads them from an OpenAPI v3 document.
+//! The types come through [`MergeTypes`]; [`KindTypes`] has those of the built-in types, [`OpenApiTypes`] reads them
+//! from an OpenAPI v3 document.
 
+mod builtin;
 mod error;
+mod kinds;
 mod list;
 mod map;
 mod types;
 
+pub use builtin::BuiltinTypes;
 pub use error::PatchError;
+pub use kinds::KindTypes;
 pub use types::{Field, LookupError, MergeTypes, OpenApiTypes, Strategy};
 
 use serde_json::Value;

@@ -1,0 +1,101 @@
+//! What every embedded resource must have (apiextensions `pkg/apiserver/schema/objectmeta/validation.go`).
+
+use kubewright_core::{FieldError, FieldPath};
+use serde_json::{Map, Value};
+
+use crate::structural::StructuralSchema;
+
+pub(super) fn check(schema: &StructuralSchema, object: &Value, errors: &mut Vec<FieldError>) {
+    if contains_embedded(schema) {
+        visit(schema, object, &FieldPath::root(), errors);
+    }
+}
+
+fn contains_embedded(schema: &StructuralSchema) -> bool {
+    schema.embedded_resource
+        || schema.properties.values().any(contains_embedded)
+        || schema.items.as_deref().is_some_and(contains_embedded)
+        || schema.additional_schema().is_some_and(contains_embedded)
+}
+
+fn visit(schema: &StructuralSchema, value: &Value, path: &FieldPath, errors: &mut Vec<FieldError>) {
+    match value {
+        Value::Object(members) => {
+            if schema.embedded_resource {
+                check_type_meta(members, path, errors);
+            }
+            for (name, member) in members {
+                if let Some(below) = schema.properties.get(name) {
+                    visit(below, member, &path.child(name), errors);
+                } else if let Some(below) = schema.additional_schema() {
+                    visit(below, member, &path.key(name), errors);
+                }
+            }
+        }
+        Value::Array(items) => {
+            let Some(below) = schema.items.as_deref() else {
+                return;
+            };
+            for (index, item) in items.iter().enumerate() {
+                visit(below, item, &path.index(index), errors);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn check_type_meta(members: &Map<String, Value>, path: &FieldPath, errors: &mut Vec<FieldError>) {
+    for name in ["apiVersion", "kind"] {
+        let path = path.child(name);
+        match members.get(name) {
+            None => errors.push(FieldError::required(path, "")),
+            Some(Value::String(text)) if text.is_empty() => {
+                errors.push(FieldError::invalid(path, "", "must not be empty"));
+            }
+            Some(Value::String(text)) => {
+                let problem = if name == "kind" {
+                    kind_problem(text)
+                } else {
+                    group_version_problem(text)
+                };
+                errors.extend(problem.map(|problem| FieldError::invalid(path, text.as_str(), problem)));
+            }
+            Some(other) => errors.push(FieldError::invalid(path, other.clone(), "must be a string")),
+        }
+    }
+    if let Some(metadata) = members.get("metadata")
+        && !metadata.is_object()
+    {
+        errors.push(FieldError::invalid(
+            path.child("metadata"),
+            metadata.clone(),
+            "must be an object",
+        ));
+    }
+}
+
+fn group_version_problem(text: &str) -> Option<String> {
+    (text.matches('/').count() > 1).then(|| format!("unexpected GroupVersion string: {text}"))
+}
+
+/// The kind in lower case has to be a DNS label of RFC 1035.
+fn kind_problem(text: &str) -> Option<String> {
+    const LABEL: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
+        alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
+        validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+    const MAX_LENGTH: usize = 63;
+    let mut problems = Vec::new();
+    if text.len() > MAX_LENGTH {
+        problems.push(format!("must be no more than {MAX_LENGTH} bytes"));
+    }
+    let edges = text.starts_with(|c: char| c.is_ascii_alphabetic()) && !text.ends_with('-');
+    if !edges
+        || !text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    {
+        problems.push(LABEL.to_owned());
+    }
+    let joined = problems.join(",");
+    (!problems.is_empty()).then(|| format!("may have mixed case, but should otherwise match: {joined}"))
+}
