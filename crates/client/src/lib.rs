@@ -1,1 +1,51 @@
-//! A Kubernetes client: configuration, REST, typed, dynamic and discovery.
+//! A Kubernetes client: configuration, requests, typed and dynamic objects, discovery.
+//!
+//! A [`Client`] is made from a [`Config`] (kubeconfig, service account, or values) or from a server in this process. An
+//! [`Api`] reads and writes objects of one kind with it; [`Client::list_raw`] and [`Client::watch_raw`] serve those who
+//! keep objects as bytes; [`discovery`] tells what the server offers. No objects are cached here.
+//!
+//! ```
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use kubewright_client::{Api, Client, Error, ListOptions};
+//! use kubewright_net::{Body, HttpService, Identity};
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Error> {
+//! // Any service from request to response is a server; a real one is found by `Config::infer()`.
+//! let server = HttpService::from_fn(|request| async move {
+//!     assert_eq!(request.uri(), "/api/v1/namespaces/team/configmaps?limit=10");
+//!     Ok(http::Response::new(Body::from(r#"{"items": [{"metadata": {"name": "settings"}}]}"#)))
+//! });
+//! let client = Client::in_process(server, Identity::new("me", ["system:masters"]), "team");
+//! let config_maps: Api<ConfigMap> = Api::default_namespaced(&client);
+//! let list = config_maps.list(&ListOptions { limit: 10, ..ListOptions::default() }).await?;
+//! assert_eq!(list.items[0].metadata.name.as_deref(), Some("settings"));
+//! # Ok(()) }
+//! ```
+
+mod api;
+mod auth;
+mod client;
+mod config;
+mod error;
+mod exec;
+mod frame;
+mod layers;
+mod raw;
+mod retry;
+mod warning;
+mod watch;
+
+pub mod discovery;
+
+pub use api::{Api, ApplyConflicts, ApplyOptions, Deleted, DynamicApi, Persistence};
+pub use client::{Client, ClientOptions, default_user_agent};
+pub use config::{Config, ConfigError, Credentials, Overrides};
+pub use error::Error;
+pub use kubewright_core::{
+    DeleteOptions, FieldValidation, List, ListMeta, ListOptions, Patch, Preconditions, PropagationPolicy,
+    VersionMatch, WatchEvent, WatchEventKind, WriteOptions,
+};
+pub use layers::{IdentityLayer, Impersonation, ImpersonationLayer, UserAgentLayer};
+pub use raw::{RawEvent, RawList, RawWatch, ResourcePath, View};
+pub use retry::MAX_RETRIES;
+pub use warning::{MAX_REMEMBERED, WarningHandler};
+pub use watch::Watch;

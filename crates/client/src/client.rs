@@ -1,0 +1,448 @@
+//! The [`Client`]: requests with credentials, retries, time limits and errors; everything else is built on it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{Request, Response, Uri, header};
+use kubewright_core::Status;
+use kubewright_net::{Body, HttpService, Identity, TransportError, with_pipes};
+use rustls::crypto::CryptoProvider;
+use serde::de::DeserializeOwned;
+use tokio::time::Instant;
+use tower_layer::Layer;
+
+use crate::config::{Config, ConfigError};
+use crate::error::{Error, status_of};
+use crate::layers::{IdentityLayer, UserAgentLayer, error_from_layers};
+use crate::retry;
+use crate::warning::WarningHandler;
+
+/// Talks to one API server as one user. Cloning it is cheap and shares connections.
+///
+/// Failed requests are sent again only where that is safe: an answer 429 or 5xx with `Retry-After` at most
+/// [`MAX_RETRIES`](crate::MAX_RETRIES) times, and reads whose connection was lost. Anything else is the caller's decision.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    service: HttpService,
+    base: Base,
+    default_namespace: String,
+    options: ClientOptions,
+}
+
+/// Settings of a [`Client`] that have nothing to do with where the server is.
+#[derive(Debug, Clone)]
+pub struct ClientOptions {
+    /// What the client calls itself; the server takes the part before the first `/` as field manager of writes that
+    /// name none. Default: [`default_user_agent`].
+    pub user_agent: String,
+    /// Limit for a request with all its retries and its body; watches and streams have none. Default: 60 s, which is
+    /// also kube-apiserver's. `None` waits for ever.
+    pub timeout: Option<Duration>,
+    /// Bytes of an answer that is read whole. Default: 1 GiB, since a list without pages can be large.
+    pub max_response_bytes: usize,
+    /// Bytes of one event of a watch. Default: 16 MiB; etcd stores 1.5 MiB by default.
+    pub max_event_bytes: usize,
+    /// What to do with `Warning` headers. Default: log each text once.
+    pub warnings: WarningHandler,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        Self {
+            user_agent: default_user_agent().to_owned(),
+            timeout: Some(Duration::from_secs(60)),
+            max_response_bytes: 1 << 30,
+            max_event_bytes: 16 << 20,
+            warnings: WarningHandler::default(),
+        }
+    }
+}
+
+/// `kubewright/VERSION (OS/ARCH)`.
+pub fn default_user_agent() -> &'static str {
+    static AGENT: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
+        format!(
+            "kubewright/{} ({}/{})",
+            env!("CARGO_PKG_VERSION"),
+            std::env::consts::OS,
+            std::env::consts::ARCH
+        )
+    });
+    &AGENT
+}
+
+/// What stands in front of the path of every request.
+#[derive(Debug, Clone, Default)]
+struct Base {
+    origin: Option<(Scheme, Authority)>,
+    path: String,
+}
+
+impl Base {
+    fn of(uri: &Uri) -> Self {
+        let origin = uri.scheme().cloned().zip(uri.authority().cloned());
+        Self {
+            origin,
+            path: uri.path().trim_end_matches('/').to_owned(),
+        }
+    }
+
+    fn join(&self, relative: &Uri) -> Result<Uri, http::Error> {
+        let path = relative.path_and_query().map_or("/", PathAndQuery::as_str);
+        let mut parts = http::uri::Parts::default();
+        parts.path_and_query = Some(if self.path.is_empty() {
+            path.parse()?
+        } else {
+            format!("{}{path}", self.path).parse()?
+        });
+        if let Some((scheme, authority)) = &self.origin {
+            parts.scheme = Some(scheme.clone());
+            parts.authority = Some(authority.clone());
+        }
+        Ok(Uri::from_parts(parts)?)
+    }
+}
+
+impl Client {
+    /// A client for the server that `config` describes. No connection is opened yet.
+    ///
+    /// # Errors
+    ///
+    /// Certificates, proxy or server name in the configuration are unusable.
+    pub fn new(config: Config, provider: Arc<CryptoProvider>) -> Result<Self, ConfigError> {
+        let options = ClientOptions {
+            user_agent: config
+                .user_agent
+                .clone()
+                .unwrap_or_else(|| default_user_agent().to_owned()),
+            timeout: config.timeout,
+            ..ClientOptions::default()
+        };
+        Self::with_options(config, options, provider)
+    }
+
+    /// As [`new`](Self::new), with options that win over those of the configuration.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn with_options(
+        config: Config,
+        options: ClientOptions,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Self, ConfigError> {
+        let base = Base::of(&config.server);
+        let default_namespace = config.default_namespace.clone();
+        let service = config.into_service(provider)?;
+        Ok(Self::assemble(service, base, default_namespace, options))
+    }
+
+    /// A client of a server in this process, acting as `identity`. It opens no socket; the server must trust the
+    /// [`Identity`] extension.
+    pub fn in_process(
+        service: HttpService,
+        identity: Identity,
+        default_namespace: impl Into<String>,
+    ) -> Self {
+        let service = IdentityLayer::new(identity).layer(with_pipes(service));
+        Self::from_service(service, default_namespace)
+    }
+
+    /// A client that sends requests with relative URIs through a service, as it is: for tests, and for transports of
+    /// another kind.
+    pub fn from_service(service: HttpService, default_namespace: impl Into<String>) -> Self {
+        Self::assemble(
+            service,
+            Base::default(),
+            default_namespace.into(),
+            ClientOptions::default(),
+        )
+    }
+
+    fn assemble(service: HttpService, base: Base, default_namespace: String, options: ClientOptions) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                service,
+                base,
+                default_namespace,
+                options,
+            }),
+        }
+    }
+
+    /// The same client with other options.
+    #[must_use]
+    pub fn with_client_options(&self, options: ClientOptions) -> Self {
+        let inner = &self.inner;
+        Self::assemble(
+            inner.service.clone(),
+            inner.base.clone(),
+            inner.default_namespace.clone(),
+            options,
+        )
+    }
+
+    /// The same client with a layer around its transport: it sees every request first, retries included.
+    #[must_use]
+    pub fn layer<L>(&self, layer: &L) -> Self
+    where
+        L: Layer<HttpService>,
+        L::Service:
+            tower_service::Service<Request<Body>, Response = Response<Body>> + Clone + Send + Sync + 'static,
+        <L::Service as tower_service::Service<Request<Body>>>::Error: Into<TransportError> + Send,
+        <L::Service as tower_service::Service<Request<Body>>>::Future: Send,
+    {
+        let inner = &self.inner;
+        let service = HttpService::new(layer.layer(inner.service.clone()));
+        Self::assemble(
+            service,
+            inner.base.clone(),
+            inner.default_namespace.clone(),
+            inner.options.clone(),
+        )
+    }
+
+    /// The namespace for requests that name none.
+    pub fn default_namespace(&self) -> &str {
+        &self.inner.default_namespace
+    }
+
+    /// The options in force.
+    pub fn options(&self) -> &ClientOptions {
+        &self.inner.options
+    }
+
+    /// Sends a request whose URI is a path with an optional query, and returns the answer whatever its status.
+    ///
+    /// Retries, credentials and warnings are taken care of; the time limit is not, since the body may be a stream.
+    ///
+    /// # Errors
+    ///
+    /// The server could not be reached, or no credentials could be had.
+    pub async fn request(&self, request: Request<Vec<u8>>) -> Result<Response<Body>, Error> {
+        let call = Call::of(&request);
+        self.send(&call, request.map(Bytes::from), None).await
+    }
+
+    /// Sends a request whose body is a stream. It is never sent again.
+    ///
+    /// # Errors
+    ///
+    /// As [`request`](Self::request).
+    pub async fn request_stream(&self, request: Request<Body>) -> Result<Response<Body>, Error> {
+        let call = Call::of(&request);
+        let (parts, body) = request.into_parts();
+        let request = self.prepare(&call, &parts, body)?;
+        let response = self
+            .inner
+            .service
+            .send(request)
+            .await
+            .map_err(|error| call.transport(error))?;
+        self.inner.options.warnings.handle(response.headers());
+        Ok(response)
+    }
+
+    /// Sends a request and reads the whole answer.
+    ///
+    /// # Errors
+    ///
+    /// As [`request`](Self::request), and [`Error::Api`] for a status that is no success, [`Error::Timeout`],
+    /// [`Error::TooLarge`].
+    pub async fn request_bytes(&self, request: Request<Vec<u8>>) -> Result<Bytes, Error> {
+        let call = Call::of(&request);
+        self.call(&call, request.map(Bytes::from)).await
+    }
+
+    /// Sends a request and decodes the answer as JSON.
+    ///
+    /// # Errors
+    ///
+    /// As [`request_bytes`](Self::request_bytes), and [`Error::Decode`].
+    pub async fn request_json<T: DeserializeOwned>(&self, request: Request<Vec<u8>>) -> Result<T, Error> {
+        let call = Call::of(&request);
+        let bytes = self.call(&call, request.map(Bytes::from)).await?;
+        serde_json::from_slice(&bytes).map_err(|error| Error::decode(call.verb, &call.path, error))
+    }
+
+    /// A request with its answer, status checked, within the time limit.
+    pub(crate) async fn call(&self, call: &Call, request: Request<Bytes>) -> Result<Bytes, Error> {
+        Ok(self.exchange(call, request).await?.1)
+    }
+
+    pub(crate) async fn exchange(
+        &self,
+        call: &Call,
+        request: Request<Bytes>,
+    ) -> Result<(http::response::Parts, Bytes), Error> {
+        let Some(timeout) = self.inner.options.timeout else {
+            return self.read(call, self.send(call, request, None).await?).await;
+        };
+        let deadline = Instant::now() + timeout;
+        let whole = async {
+            self.read(call, self.send(call, request, Some(deadline)).await?)
+                .await
+        };
+        match tokio::time::timeout_at(deadline, whole).await {
+            Ok(result) => result,
+            Err(_) => Err(Error::Timeout {
+                verb: call.verb,
+                path: call.path.clone(),
+                after: timeout,
+            }),
+        }
+    }
+
+    /// A request whose answer is a stream: the status is checked, the body left to the caller.
+    pub(crate) async fn open(&self, call: &Call, request: Request<Bytes>) -> Result<Response<Body>, Error> {
+        let response = self.send(call, request, None).await?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        match self.read(call, response).await {
+            Err(error) => Err(error),
+            // `read` turns every other status into an error.
+            Ok(_) => Err(Error::decode(call.verb, &call.path, "unexpected status")),
+        }
+    }
+
+    async fn read(
+        &self,
+        call: &Call,
+        response: Response<Body>,
+    ) -> Result<(http::response::Parts, Bytes), Error> {
+        let (parts, body) = response.into_parts();
+        if parts.status.is_success() {
+            let bytes = body
+                .collect_limited(self.inner.options.max_response_bytes)
+                .await
+                .map_err(|error| Error::body(call.verb, &call.path, error))?;
+            return Ok((parts, bytes));
+        }
+        // A body that cannot be read must not hide the status.
+        let bytes = body.collect_limited(MAX_ERROR_BYTES).await.unwrap_or_default();
+        Err(call.api(status_of(parts.status, &parts.headers, &bytes)))
+    }
+
+    async fn send(
+        &self,
+        call: &Call,
+        request: Request<Bytes>,
+        deadline: Option<Instant>,
+    ) -> Result<Response<Body>, Error> {
+        let (parts, body) = request.into_parts();
+        let mut retries = 0;
+        loop {
+            let request = self.prepare(call, &parts, Body::from(body.clone()))?;
+            let result = self.inner.service.send(request).await;
+            let wait = match &result {
+                Ok(response) => {
+                    self.inner.options.warnings.handle(response.headers());
+                    retry::after_answer(retries, response.status(), response.headers())
+                }
+                Err(error) if error.is_closed() => retry::after_lost_connection(retries, &parts.method),
+                Err(_) => None,
+            };
+            // A wait beyond the deadline is of no use: what the server said is worth more than a timeout.
+            let wait = wait.filter(|wait| deadline.is_none_or(|deadline| Instant::now() + *wait < deadline));
+            let Some(wait) = wait else {
+                return result.map_err(|error| call.transport(error));
+            };
+            tracing::debug!(
+                verb = call.verb,
+                path = call.path,
+                ?wait,
+                retries,
+                "sending a request again"
+            );
+            drop(result);
+            tokio::time::sleep(wait).await;
+            retries += 1;
+        }
+    }
+
+    fn prepare(&self, call: &Call, parts: &http::request::Parts, body: Body) -> Result<Request<Body>, Error> {
+        let mut request = Request::new(body);
+        *request.method_mut() = parts.method.clone();
+        *request.uri_mut() = self
+            .inner
+            .base
+            .join(&parts.uri)
+            .map_err(|error| call.invalid(error))?;
+        *request.headers_mut() = parts.headers.clone();
+        *request.extensions_mut() = parts.extensions.clone();
+        if !request.headers().contains_key(header::USER_AGENT) {
+            UserAgentLayer::set(&self.inner.options.user_agent, request.headers_mut())
+                .map_err(|error| call.invalid(error))?;
+        }
+        Ok(request)
+    }
+}
+
+/// Bytes of the body of a failure that are read: 1 MiB.
+const MAX_ERROR_BYTES: usize = 1 << 20;
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("base", &self.inner.base)
+            .field("default_namespace", &self.inner.default_namespace)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What errors say of the request they come from.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) verb: &'static str,
+    pub(crate) path: String,
+}
+
+impl Call {
+    pub(crate) fn new(verb: &'static str, path: impl Into<String>) -> Self {
+        Self {
+            verb,
+            path: path.into(),
+        }
+    }
+
+    fn of<B>(request: &Request<B>) -> Self {
+        let verb = match request.method().as_str() {
+            "GET" => "get",
+            "POST" => "create",
+            "PUT" => "update",
+            "PATCH" => "patch",
+            "DELETE" => "delete",
+            "HEAD" => "head",
+            _ => "request",
+        };
+        Self::new(verb, request.uri().path())
+    }
+
+    pub(crate) fn api(&self, status: Status) -> Error {
+        Error::Api {
+            verb: self.verb,
+            path: self.path.clone(),
+            status: Box::new(status),
+        }
+    }
+
+    pub(crate) fn invalid(&self, why: impl fmt::Display) -> Error {
+        Error::Invalid {
+            verb: self.verb,
+            path: self.path.clone(),
+            why: why.to_string(),
+        }
+    }
+
+    pub(crate) fn transport(&self, error: TransportError) -> Error {
+        error_from_layers(self, error)
+    }
+}

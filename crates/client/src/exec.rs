@@ -1,0 +1,331 @@
+//! Credentials from a program: the exec plugins of a kubeconfig (`client.authentication.k8s.io`).
+//!
+//! One run serves all requests that wait for it; what it printed is used until it expires or the server answers 401.
+
+use std::io::IsTerminal as _;
+use std::process::Stdio;
+use std::sync::{Mutex, PoisonError};
+
+use http::HeaderValue;
+use jiff::Timestamp;
+use kubewright_net::kubeconfig::{ExecConfig, InteractiveMode};
+use kubewright_net::{BoxError, CertificateAndKey, HttpService};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::AsyncReadExt as _;
+use tokio::process::Command;
+use tokio::time::Instant;
+
+use crate::auth::{AuthError, Authorization, bearer};
+
+/// Bytes that a plugin may print: 1 MiB.
+const MAX_OUTPUT_BYTES: u64 = 1 << 20;
+
+/// Opens connections that present a client certificate.
+type Connect = Box<dyn Fn(CertificateAndKey) -> Result<HttpService, BoxError> + Send + Sync>;
+
+/// A program that prints credentials, and what it printed last.
+pub(crate) struct ExecPlugin {
+    config: ExecConfig,
+    /// What the program is told about the cluster, if it is to be told.
+    cluster: Option<Value>,
+    connect: Connect,
+    cached: Mutex<Cached>,
+    /// Held while the program runs.
+    running: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct Cached {
+    generation: u64,
+    credentials: Option<Credentials>,
+}
+
+#[derive(Clone)]
+struct Credentials {
+    header: Option<HeaderValue>,
+    connections: Option<HttpService>,
+    expires: Option<Timestamp>,
+}
+
+impl ExecPlugin {
+    pub(crate) fn new(config: ExecConfig, cluster: Option<Value>, connect: Connect) -> Self {
+        Self {
+            config,
+            cluster,
+            connect,
+            cached: Mutex::new(Cached::default()),
+            running: tokio::sync::Mutex::new(()),
+        }
+    }
+
+    pub(crate) async fn authorize(&self) -> Result<Authorization, AuthError> {
+        if let Some(cached) = self.cached() {
+            return Ok(cached);
+        }
+        let _running = self.running.lock().await;
+        // Another request may have run the program while this one waited.
+        if let Some(cached) = self.cached() {
+            return Ok(cached);
+        }
+        let credentials = self.run().await.map_err(|source| self.failed(source))?;
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        cached.generation += 1;
+        let authorization = authorization(&credentials, cached.generation);
+        cached.credentials = Some(credentials);
+        Ok(authorization)
+    }
+
+    pub(crate) fn reject(&self, used: &Authorization) {
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        if cached.generation == used.generation {
+            cached.credentials = None;
+        }
+    }
+
+    fn cached(&self) -> Option<Authorization> {
+        let cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        let credentials = cached.credentials.as_ref()?;
+        let expired = credentials
+            .expires
+            .is_some_and(|expires| Timestamp::now() >= expires);
+        (!expired).then(|| authorization(credentials, cached.generation))
+    }
+
+    fn failed(&self, source: BoxError) -> AuthError {
+        AuthError::Exec {
+            command: self.config.command.clone(),
+            source,
+        }
+    }
+
+    async fn run(&self) -> Result<Credentials, BoxError> {
+        let api_version = self.config.api_version.as_deref().unwrap_or_default();
+        if !matches!(api_version, V1 | V1BETA1) {
+            return Err(
+                format!("apiVersion {api_version:?} is not supported, only {V1} and {V1BETA1}").into(),
+            );
+        }
+        let output = self.output(api_version).await?;
+        let printed: ExecCredential = serde_json::from_slice(&output)
+            .map_err(|error| format!("it printed something other than an ExecCredential: {error}"))?;
+        if printed.api_version != api_version || printed.kind != "ExecCredential" {
+            return Err(format!(
+                "it printed {} of {} instead of ExecCredential of {api_version}",
+                printed.kind, printed.api_version
+            )
+            .into());
+        }
+        self.credentials(printed.status.ok_or("it printed no status")?)
+    }
+
+    fn credentials(&self, status: ExecStatus) -> Result<Credentials, BoxError> {
+        let header = status
+            .token
+            .filter(|token| !token.is_empty())
+            .map(|token| bearer(&token))
+            .transpose()?;
+        let connections = match (status.client_certificate_data, status.client_key_data) {
+            (Some(certificate), Some(key)) => {
+                let certificate = CertificateAndKey::from_pem(certificate.as_bytes(), key.as_bytes())?;
+                Some((self.connect)(certificate)?)
+            }
+            (None, None) => None,
+            _ => return Err("it printed only one of clientCertificateData and clientKeyData".into()),
+        };
+        if header.is_none() && connections.is_none() {
+            return Err("it printed neither a token nor a client certificate".into());
+        }
+        Ok(Credentials {
+            header,
+            connections,
+            expires: status.expiration_timestamp,
+        })
+    }
+
+    async fn output(&self, api_version: &str) -> Result<Vec<u8>, BoxError> {
+        let interactive = self.is_interactive()?;
+        let mut spec = json!({ "interactive": interactive });
+        if let Some(cluster) = self.cluster.as_ref().filter(|_| self.config.provide_cluster_info) {
+            spec["cluster"] = cluster.clone();
+        }
+        let info = json!({ "kind": "ExecCredential", "apiVersion": api_version, "spec": spec });
+        let mut command = Command::new(&self.config.command);
+        command
+            .args(&self.config.args)
+            .envs(
+                self.config
+                    .env
+                    .iter()
+                    .map(|variable| (&variable.name, &variable.value)),
+            )
+            .env("KUBERNETES_EXEC_INFO", info.to_string())
+            .stdin(if interactive {
+                Stdio::inherit()
+            } else {
+                Stdio::null()
+            })
+            .stdout(Stdio::piped())
+            .kill_on_drop(true);
+        let mut child = command.spawn().map_err(|error| self.could_not_start(&error))?;
+        let stdout = child.stdout.take().ok_or("its output cannot be read")?;
+        let mut output = Vec::new();
+        stdout.take(MAX_OUTPUT_BYTES + 1).read_to_end(&mut output).await?;
+        if output.len() as u64 > MAX_OUTPUT_BYTES {
+            return Err(format!("it printed more than {MAX_OUTPUT_BYTES} bytes").into());
+        }
+        let status = child.wait().await?;
+        if !status.success() {
+            return Err(format!("it ended with {status}").into());
+        }
+        Ok(output)
+    }
+
+    fn is_interactive(&self) -> Result<bool, BoxError> {
+        let terminal = std::io::stdin().is_terminal();
+        match self.config.interactive_mode {
+            Some(InteractiveMode::Never) => Ok(false),
+            Some(InteractiveMode::Always) if !terminal => {
+                Err("it needs standard input, which is no terminal".into())
+            }
+            _ => Ok(terminal),
+        }
+    }
+
+    fn could_not_start(&self, error: &std::io::Error) -> BoxError {
+        match &self.config.install_hint {
+            Some(hint) => format!("it could not be started: {error}\nhint: {hint}").into(),
+            None => format!("it could not be started: {error}").into(),
+        }
+    }
+}
+
+const V1: &str = "client.authentication.k8s.io/v1";
+const V1BETA1: &str = "client.authentication.k8s.io/v1beta1";
+
+fn authorization(credentials: &Credentials, generation: u64) -> Authorization {
+    Authorization {
+        header: credentials.header.clone(),
+        connections: credentials.connections.clone(),
+        generation,
+        since: Instant::now(),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct ExecCredential {
+    api_version: String,
+    kind: String,
+    status: Option<ExecStatus>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct ExecStatus {
+    token: Option<String>,
+    client_certificate_data: Option<String>,
+    client_key_data: Option<String>,
+    expiration_timestamp: Option<Timestamp>,
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use kubewright_net::kubeconfig::ExecEnvVar;
+
+    use super::*;
+
+    fn plugin(script: &str) -> ExecPlugin {
+        let config = ExecConfig {
+            command: "sh".to_owned(),
+            args: vec!["-c".to_owned(), script.to_owned()],
+            env: vec![ExecEnvVar {
+                name: "EXTRA".to_owned(),
+                value: "from-env".to_owned(),
+            }],
+            api_version: Some(V1.to_owned()),
+            install_hint: Some("install it".to_owned()),
+            interactive_mode: Some(InteractiveMode::Never),
+            provide_cluster_info: true,
+            ..ExecConfig::default()
+        };
+        let cluster = json!({ "server": "https://kube" });
+        ExecPlugin::new(
+            config,
+            Some(cluster),
+            Box::new(|_| Err("no connections in this test".into())),
+        )
+    }
+
+    fn printing(status: &str) -> String {
+        format!(r#"echo '{{"apiVersion":"{V1}","kind":"ExecCredential","status":{status}}}'"#)
+    }
+
+    async fn token(plugin: &ExecPlugin) -> Result<String, AuthError> {
+        let header = plugin.authorize().await?.header.unwrap();
+        Ok(header.to_str().unwrap().to_owned())
+    }
+
+    #[tokio::test]
+    async fn one_run_serves_until_expiry_or_rejection() {
+        let folder = tempfile::tempdir().unwrap();
+        let count = folder.path().join("count");
+        let script = |expiry: &str| {
+            format!(
+                r#"echo run >> {0}; n=$(wc -l < {0}); echo "{{\"apiVersion\":\"{V1}\",\"kind\":\"ExecCredential\",\"status\":{{\"token\":\"t$((n))\"{expiry}}}}}""#,
+                count.display()
+            )
+        };
+        let lasting = plugin(&script(""));
+        let (first, second) = tokio::join!(token(&lasting), token(&lasting));
+        assert_eq!(
+            (first.unwrap(), second.unwrap()),
+            ("Bearer t1".to_owned(), "Bearer t1".to_owned())
+        );
+        let used = lasting.authorize().await.unwrap();
+        lasting.reject(&used);
+        assert_eq!(token(&lasting).await.unwrap(), "Bearer t2");
+        // The first credentials are long gone; nothing is learnt from another rejection of them.
+        lasting.reject(&used);
+        assert_eq!(token(&lasting).await.unwrap(), "Bearer t2");
+        let expired = plugin(&script(r#",\"expirationTimestamp\":\"2020-01-01T00:00:00Z\""#));
+        assert_eq!(token(&expired).await.unwrap(), "Bearer t3");
+        assert_eq!(token(&expired).await.unwrap(), "Bearer t4");
+    }
+
+    #[tokio::test]
+    async fn the_program_is_told_about_the_cluster() {
+        let script =
+            r#"case "$KUBERNETES_EXEC_INFO" in *'"server":"https://kube"'*) t=$EXTRA;; *) t=none;; esac; "#;
+        let script = format!("{script}{}", printing(r#"{"token":"'$t'"}"#));
+        assert_eq!(token(&plugin(&script)).await.unwrap(), "Bearer from-env");
+    }
+
+    #[tokio::test]
+    async fn failures_say_what_is_wrong() {
+        let rows = [
+            ("exit 3".to_owned(), "exit status: 3"),
+            ("echo nonsense".to_owned(), "other than an ExecCredential"),
+            (printing("null"), "no status"),
+            (printing("{}"), "neither a token nor"),
+            (printing(r#"{"clientKeyData":"k"}"#), "only one of"),
+            (
+                printing(r#"{"token":"a"}"#).replace("/v1", "/v1beta1"),
+                "instead of ExecCredential of",
+            ),
+        ];
+        for (script, expect) in rows {
+            let Err(AuthError::Exec { source, .. }) = token(&plugin(&script)).await else {
+                panic!("{script} should fail");
+            };
+            assert!(source.to_string().contains(expect), "{script}: {source}");
+        }
+        let mut missing = plugin("");
+        missing.config.command = "/no/such/program".to_owned();
+        let Err(AuthError::Exec { source, .. }) = token(&missing).await else {
+            panic!("should fail")
+        };
+        assert!(source.to_string().contains("hint: install it"), "{source}");
+    }
+}

@@ -1,0 +1,390 @@
+//! Lists and watches as bytes: items and objects are cut out, not decoded.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use futures_core::Stream;
+use http::{HeaderValue, Method, Request, header};
+use http_body::Body as _;
+use kubewright_core::{ApiResource, ListMeta, ListOptions, Status, WatchEventKind};
+use kubewright_net::{Body, TransportError};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::client::{Call, Client};
+use crate::error::Error;
+use crate::frame::{FrameError, Framer};
+
+/// A collection of objects of one kind, in one namespace or all, and how much of each object to ask for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ResourcePath {
+    /// URL path, for example `/api/v1/namespaces/default/pods`.
+    pub path: String,
+    /// What to ask for.
+    pub view: View,
+}
+
+/// How much of each object the server sends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum View {
+    /// All of it.
+    #[default]
+    Full,
+    /// Its metadata, as `PartialObjectMetadata`.
+    Metadata,
+}
+
+impl ResourcePath {
+    /// The objects of a resource in a namespace, or in all for `None`.
+    pub fn new(resource: &ApiResource, namespace: Option<&str>) -> Self {
+        Self {
+            path: resource.path(namespace, None),
+            view: View::Full,
+        }
+    }
+
+    /// The same with metadata only.
+    #[must_use]
+    pub fn metadata_only(mut self) -> Self {
+        self.view = View::Metadata;
+        self
+    }
+}
+
+impl From<&str> for ResourcePath {
+    fn from(path: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            view: View::Full,
+        }
+    }
+}
+
+impl View {
+    pub(crate) fn accept(self, list: Shape) -> HeaderValue {
+        HeaderValue::from_static(match (self, list) {
+            (Self::Full, _) => "application/json",
+            (Self::Metadata, Shape::Object) => {
+                "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+            }
+            (Self::Metadata, Shape::List) => {
+                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+            }
+        })
+    }
+}
+
+/// What an answer holds.
+#[derive(Clone, Copy)]
+pub(crate) enum Shape {
+    Object,
+    List,
+}
+
+/// A list whose items are JSON text.
+///
+/// The items are slices of the answer and keep all of it in memory: copy what outlives the list. Items of built-in kinds
+/// come without `apiVersion` and `kind`, as the server sends them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RawList {
+    /// Version, continue token and count of what remains.
+    pub metadata: ListMeta,
+    /// The objects, undecoded.
+    pub items: Vec<Bytes>,
+}
+
+impl RawList {
+    /// Cuts a list into its items.
+    ///
+    /// # Errors
+    ///
+    /// The text is not one JSON object with `items`, or something follows it.
+    pub fn split(body: &Bytes) -> Result<Self, serde_json::Error> {
+        #[derive(Deserialize)]
+        struct Split<'a> {
+            #[serde(default)]
+            metadata: ListMeta,
+            #[serde(borrow)]
+            items: Option<Vec<&'a RawValue>>,
+        }
+        let split: Split<'_> = serde_json::from_slice(body)?;
+        let items = split.items.unwrap_or_default();
+        let items = items
+            .into_iter()
+            .map(|item| body.slice_ref(item.get().as_bytes()))
+            .collect();
+        Ok(Self {
+            metadata: split.metadata,
+            items,
+        })
+    }
+}
+
+/// An event of a watch whose object is JSON text.
+///
+/// The object is a slice of what came from the network: copy what is kept for long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RawEvent {
+    /// What happened.
+    pub kind: WatchEventKind,
+    /// The object; a `Status` for [`WatchEventKind::Error`].
+    pub object: Bytes,
+}
+
+impl RawEvent {
+    /// Cuts one event into kind and object.
+    ///
+    /// # Errors
+    ///
+    /// The text is no event, or of a kind that this version does not know.
+    pub fn split(frame: &Bytes) -> Result<Self, serde_json::Error> {
+        #[derive(Deserialize)]
+        struct Split<'a> {
+            r#type: WatchEventKind,
+            #[serde(borrow)]
+            object: &'a RawValue,
+        }
+        let split: Split<'_> = serde_json::from_slice(frame)?;
+        Ok(Self {
+            kind: split.r#type,
+            object: frame.slice_ref(split.object.get().as_bytes()),
+        })
+    }
+
+    /// The status of an error event; `None` for others.
+    pub fn status(&self) -> Option<Status> {
+        (self.kind == WatchEventKind::Error).then(|| {
+            serde_json::from_slice(&self.object).unwrap_or_else(|_| {
+                Status::failure(
+                    kubewright_core::StatusReason::InternalError,
+                    "the watch ended with an unreadable error",
+                )
+            })
+        })
+    }
+}
+
+impl Client {
+    /// Lists a collection without decoding its items.
+    ///
+    /// # Errors
+    ///
+    /// As [`request_bytes`](Self::request_bytes), and [`Error::Decode`] if the answer is no list.
+    pub async fn list_raw(&self, path: &ResourcePath, options: &ListOptions) -> Result<RawList, Error> {
+        let call = Call::new("list", &path.path);
+        let options = ListOptions {
+            watch: false,
+            ..options.clone()
+        };
+        let request = get(&call, &options, path.view.accept(Shape::List))?;
+        let body = self.call(&call, request).await?;
+        RawList::split(&body).map_err(|error| Error::decode(call.verb, &call.path, error))
+    }
+
+    /// Watches a collection without decoding its objects. `watch` in the options is implied.
+    ///
+    /// # Errors
+    ///
+    /// The watch could not be started: as [`request_bytes`](Self::request_bytes), without a time limit. What happens
+    /// later is an item of the stream.
+    pub async fn watch_raw(&self, path: &ResourcePath, options: &ListOptions) -> Result<RawWatch, Error> {
+        let call = Call::new("watch", &path.path);
+        let options = ListOptions {
+            watch: true,
+            limit: 0,
+            continue_token: String::new(),
+            ..options.clone()
+        };
+        let request = get(&call, &options, path.view.accept(Shape::Object))?;
+        let response = self.open(&call, request).await?;
+        Ok(RawWatch {
+            body: Some(response.into_body()),
+            framer: Framer::new(self.options().max_event_bytes),
+            limit: self.options().max_event_bytes,
+            call,
+        })
+    }
+}
+
+fn get(call: &Call, options: &ListOptions, accept: HeaderValue) -> Result<Request<Bytes>, Error> {
+    Request::builder()
+        .method(Method::GET)
+        .uri(with_query(&call.path, &options.to_query()))
+        .header(header::ACCEPT, accept)
+        .body(Bytes::new())
+        .map_err(|error| call.invalid(error))
+}
+
+pub(crate) fn with_query(path: &str, query: &str) -> String {
+    if query.is_empty() {
+        path.to_owned()
+    } else {
+        format!("{path}?{query}")
+    }
+}
+
+/// The events of a watch, undecoded: a stream that ends when the server ends the watch.
+///
+/// An error event of the server is an item like others; errors of the stream are its last item. Dropping it ends the
+/// watch.
+#[derive(Debug)]
+pub struct RawWatch {
+    /// `None` once the stream has ended.
+    body: Option<Body>,
+    framer: Framer,
+    limit: usize,
+    call: Call,
+}
+
+impl RawWatch {
+    /// The next event; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// The connection broke, or what came is no event. Nothing follows an error.
+    pub async fn next(&mut self) -> Option<Result<RawEvent, Error>> {
+        std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
+    }
+
+    pub(crate) fn call(&self) -> &Call {
+        &self.call
+    }
+
+    fn frame_error(&self, error: FrameError) -> Error {
+        let (verb, path) = (self.call.verb, self.call.path.clone());
+        match error {
+            FrameError::TooLarge => Error::TooLarge {
+                verb,
+                path,
+                limit: self.limit,
+            },
+            FrameError::NotAnObject => Error::Decode {
+                verb,
+                path,
+                source: "text between events".into(),
+            },
+            FrameError::Truncated => Error::Transport {
+                verb,
+                path,
+                source: TransportError::closed("reading an event"),
+            },
+        }
+    }
+
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<RawEvent, Error>>> {
+        loop {
+            match self.framer.next() {
+                Ok(Some(frame)) => {
+                    let event = RawEvent::split(&frame);
+                    let event = event.map_err(|error| Error::decode(self.call.verb, &self.call.path, error));
+                    return Poll::Ready(Some(event));
+                }
+                Ok(None) => {}
+                Err(error) => return Poll::Ready(Some(Err(self.frame_error(error)))),
+            }
+            let Some(body) = &mut self.body else {
+                return Poll::Ready(None);
+            };
+            match ready!(Pin::new(body).poll_frame(cx)) {
+                Some(Ok(frame)) => {
+                    if let Ok(chunk) = frame.into_data() {
+                        self.framer.push(chunk);
+                    }
+                }
+                Some(Err(error)) => return Poll::Ready(Some(Err(self.call.transport(error)))),
+                None => {
+                    let end = self.framer.finish().err();
+                    return Poll::Ready(end.map(|error| Err(self.frame_error(error))));
+                }
+            }
+        }
+    }
+}
+
+impl Stream for RawWatch {
+    type Item = Result<RawEvent, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.body.is_none() {
+            return Poll::Ready(None);
+        }
+        let event = ready!(self.poll_event(cx));
+        if !matches!(event, Some(Ok(_))) {
+            self.body = None;
+        }
+        Poll::Ready(event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_cut_into_their_items() {
+        type Row = (&'static str, Option<(&'static str, &'static [&'static str])>);
+        let rows: [Row; 9] = [
+            (
+                r#"{"metadata":{"resourceVersion":"7"},"items":[{"a": 1},{}]}"#,
+                Some(("7", &[r#"{"a": 1}"#, "{}"])),
+            ),
+            (
+                r#"{"kind":"PodList","items":null,"metadata":{"resourceVersion":"8","x":1}}"#,
+                Some(("8", &[])),
+            ),
+            (r#"{"metadata":{"resourceVersion":"9"}}"#, Some(("9", &[]))),
+            (r#" {"items":["é",[ ]]} "#, Some(("", &["\"é\"", "[ ]"]))),
+            (r#"{"items":[]} trailing"#, None),
+            (r#"{"items":[}"#, None),
+            (r#"{"items":{}}"#, None),
+            ("", None),
+            ("<html>", None),
+        ];
+        for (text, expect) in rows {
+            let list = RawList::split(&Bytes::from_static(text.as_bytes())).ok();
+            let found = list
+                .as_ref()
+                .map(|list| (list.metadata.resource_version.as_str(), list.items.clone()));
+            let expect = expect.map(|(version, items)| {
+                (
+                    version,
+                    items
+                        .iter()
+                        .map(|item| Bytes::from_static(item.as_bytes()))
+                        .collect(),
+                )
+            });
+            assert_eq!(found, expect, "{text}");
+        }
+        assert!(RawList::split(&Bytes::from_static(b"{\"items\":[\"\xff\"]}")).is_err());
+    }
+
+    #[test]
+    fn events_are_cut_into_kind_and_object() {
+        let rows = [
+            (
+                r#"{"type":"ADDED","object":{"a":[1, 2]}}"#,
+                Some((WatchEventKind::Added, r#"{"a":[1, 2]}"#)),
+            ),
+            (
+                r#"{"object":{},"type":"BOOKMARK"}"#,
+                Some((WatchEventKind::Bookmark, "{}")),
+            ),
+            (r#"{"type":"RENAMED","object":{}}"#, None),
+            (r#"{"type":"ADDED"}"#, None),
+            (r#"{"kind":"Status"}"#, None),
+        ];
+        for (text, expect) in rows {
+            let event = RawEvent::split(&Bytes::from_static(text.as_bytes())).ok();
+            let expect = expect.map(|(kind, object)| RawEvent {
+                kind,
+                object: Bytes::from_static(object.as_bytes()),
+            });
+            assert_eq!(event, expect, "{text}");
+        }
+    }
+}
