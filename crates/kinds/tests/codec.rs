@@ -194,6 +194,24 @@ fn watch_events() {
 }
 
 #[test]
+fn lists_of_encoded_items() {
+    let pod = |name: &str| json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {}});
+    let encoded = ["a", "b"].map(|name| encode(&pod(name)));
+    let raw = encoded
+        .iter()
+        .map(|bytes| protobuf::open_envelope(bytes).unwrap().raw);
+    let metadata = json!({"resourceVersion": "7"});
+    let list = protobuf::encode_list("v1", "PodList", &metadata, raw.clone()).unwrap();
+    let whole =
+        json!({"apiVersion": "v1", "kind": "PodList", "metadata": metadata, "items": [pod("a"), pod("b")]});
+    assert_eq!(list, encode(&whole));
+    let first = protobuf::seal_envelope("v1", "Pod", raw.clone().next().unwrap());
+    assert_eq!(first, encoded[0]);
+    let error = protobuf::encode_list("v1", "Pod", &metadata, raw).unwrap_err();
+    assert!(matches!(error, EncodeError::UnknownKind { .. }));
+}
+
+#[test]
 fn foreign_bytes() {
     assert!(matches!(protobuf::decode(b"{}"), Err(DecodeError::NoMagic)));
     assert!(matches!(

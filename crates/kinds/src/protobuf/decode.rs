@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Map, Value as Json};
 
+use super::envelope::{Envelope, open_envelope};
 use super::time::{self, Precision};
 use super::wire::{Malformed, Reader, WireType};
 use super::{MAGIC, MAX_ADDED_ZEROS, MAX_DEPTH, schema_type, type_of};
@@ -88,34 +89,8 @@ pub fn decode_message(object: &Type, bytes: &[u8]) -> Result<Json, DecodeError> 
     Ok(Json::Object(members))
 }
 
-/// Decodes one event of a watch, a bare `WatchEvent`: its type, and its object with the envelope still around it.
-pub fn decode_watch_event(bytes: &[u8]) -> Result<(&str, &[u8]), DecodeError> {
-    const EVENT: &str = "WatchEvent";
-    let mut reader = Reader::new(bytes);
-    let (mut event_type, mut object) = ("", &[][..]);
-    while !reader.is_empty() {
-        match reader.key().map_err(|m| malformed(EVENT, m))? {
-            (1, WireType::Length) => {
-                let text = reader.bytes().map_err(|m| malformed(EVENT, m))?;
-                let invalid = |_| DecodeError::Invalid {
-                    message: EVENT,
-                    field: "type",
-                    expected: "UTF-8",
-                };
-                event_type = std::str::from_utf8(text).map_err(invalid)?;
-            }
-            (2, WireType::Length) => {
-                let extension = reader.bytes().map_err(|m| malformed(EVENT, m))?;
-                object = raw_bytes(EVENT, extension)?;
-            }
-            (_, other) => reader.skip(other).map_err(|m| malformed(EVENT, m))?,
-        }
-    }
-    Ok((event_type, object))
-}
-
 /// The field with tag 1 of a message that holds only that: embedded JSON or an embedded object.
-fn raw_bytes<'a>(message: &'static str, bytes: &'a [u8]) -> Result<&'a [u8], DecodeError> {
+pub(super) fn raw_bytes<'a>(message: &'static str, bytes: &'a [u8]) -> Result<&'a [u8], DecodeError> {
     let mut reader = Reader::new(bytes);
     let mut raw = &[][..];
     while !reader.is_empty() {
@@ -127,7 +102,7 @@ fn raw_bytes<'a>(message: &'static str, bytes: &'a [u8]) -> Result<&'a [u8], Dec
     Ok(raw)
 }
 
-fn malformed(message: &'static str, fault: Malformed) -> DecodeError {
+pub(super) fn malformed(message: &'static str, fault: Malformed) -> DecodeError {
     let reason = match fault {
         Malformed::Truncated => "the data ends inside a value",
         Malformed::Varint => "a number of more than 64 bits",
@@ -172,18 +147,11 @@ struct Decoder {
 
 impl Decoder {
     fn envelope(&mut self, bytes: &[u8], depth: usize) -> Result<Decoded, DecodeError> {
-        const UNKNOWN: &str = "Unknown";
-        let body = bytes.strip_prefix(&MAGIC).ok_or(DecodeError::NoMagic)?;
-        let mut reader = Reader::new(body);
-        let (mut type_meta, mut raw) = (&[][..], &[][..]);
-        while !reader.is_empty() {
-            match reader.key().map_err(|m| malformed(UNKNOWN, m))? {
-                (1, WireType::Length) => type_meta = reader.bytes().map_err(|m| malformed(UNKNOWN, m))?,
-                (2, WireType::Length) => raw = reader.bytes().map_err(|m| malformed(UNKNOWN, m))?,
-                (_, other) => reader.skip(other).map_err(|m| malformed(UNKNOWN, m))?,
-            }
-        }
-        let (api_version, kind) = type_meta_of(type_meta)?;
+        let Envelope {
+            api_version,
+            kind,
+            raw,
+        } = open_envelope(bytes)?;
         let Some(object) = type_of(&api_version, &kind) else {
             return Err(DecodeError::UnknownKind { api_version, kind });
         };
@@ -587,7 +555,7 @@ fn is_optional_bytes(field: &Field) -> bool {
     field.value == Value::Bytes && !field.required
 }
 
-fn type_meta_of(bytes: &[u8]) -> Result<(String, String), DecodeError> {
+pub(super) fn type_meta_of(bytes: &[u8]) -> Result<(String, String), DecodeError> {
     let place = Place {
         message: "TypeMeta",
         field: "apiVersion",

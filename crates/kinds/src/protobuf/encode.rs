@@ -4,9 +4,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Map, Value as Json};
 
+use super::envelope::{end_envelope, start_envelope};
 use super::time::{self, Precision};
 use super::wire::{WireType, Writer};
-use super::{MAGIC, MAX_DEPTH, schema_type, type_of};
+use super::{MAX_DEPTH, schema_type, type_of};
 use crate::model::{Field, Presence, Type, Value};
 
 /// Why an object could not be encoded.
@@ -45,7 +46,7 @@ pub enum EncodeError {
 
 impl EncodeError {
     /// Adds a step towards the root in front of the path.
-    fn within(mut self, step: impl FnOnce() -> String) -> Self {
+    pub(super) fn within(mut self, step: impl FnOnce() -> String) -> Self {
         match &mut self {
             Self::UnknownKind { .. } => {}
             Self::Mismatch { path, .. } | Self::NoTag { path } | Self::TooDeep { path } => {
@@ -70,17 +71,11 @@ pub fn encode(api_version: &str, kind: &str, value: &Json) -> Result<Vec<u8>, En
         kind: kind.to_owned(),
     })?;
     let mut out = Writer::default();
-    // The envelope, from its end: contentType, contentEncoding, raw, typeMeta.
-    out.bytes_field(4, b"");
-    out.bytes_field(3, b"");
+    end_envelope(&mut out);
     let before = out.len();
     Encoder { out: &mut out }.root(object, value)?;
     out.end_message(2, out.len() - before);
-    let before = out.len();
-    out.bytes_field(2, kind.as_bytes());
-    out.bytes_field(1, api_version.as_bytes());
-    out.end_message(1, out.len() - before);
-    out.raw(&MAGIC);
+    start_envelope(&mut out, api_version, kind);
     Ok(out.into_bytes())
 }
 
@@ -89,16 +84,6 @@ pub fn encode_message(object: &Type, value: &Json) -> Result<Vec<u8>, EncodeErro
     let mut out = Writer::default();
     Encoder { out: &mut out }.root(object, value)?;
     Ok(out.into_bytes())
-}
-
-/// Encodes one event of a watch, a bare `WatchEvent`. `object` is encoded already, with its envelope.
-pub fn encode_watch_event(event_type: &str, object: &[u8]) -> Vec<u8> {
-    let mut out = Writer::default();
-    let before = out.len();
-    out.bytes_field(1, object);
-    out.end_message(2, out.len() - before);
-    out.bytes_field(1, event_type.as_bytes());
-    out.into_bytes()
 }
 
 struct Encoder<'w> {

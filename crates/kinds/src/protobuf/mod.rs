@@ -11,11 +11,15 @@
 
 mod decode;
 mod encode;
+mod envelope;
 mod time;
 mod wire;
 
-pub use decode::{DecodeError, Decoded, decode, decode_message, decode_watch_event};
-pub use encode::{EncodeError, encode, encode_message, encode_watch_event};
+pub use decode::{DecodeError, Decoded, decode, decode_message};
+pub use encode::{EncodeError, encode, encode_message};
+pub use envelope::{
+    Envelope, decode_watch_event, encode_list, encode_watch_event, open_envelope, seal_envelope,
+};
 
 use crate::{Type, table};
 
