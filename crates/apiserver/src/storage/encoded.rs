@@ -281,12 +281,12 @@ mod scan {
                 let found = &self.text[name] == b"resourceVersion";
                 self.skip_value();
                 let end = self.at;
-                let more = self.eat(b',');
+                self.eat(b',');
                 self.blanks();
                 if found {
-                    // The first member takes the comma (and blanks) behind it along, a later one the comma before it.
+                    // The first member takes along what is behind it up to the next one, a later one the comma before it.
                     let cut = if start == version_at {
-                        start..if more { self.at } else { end }
+                        start..self.at
                     } else {
                         before_comma..end
                     };
@@ -436,6 +436,10 @@ mod tests {
         check(
             r#"{"metadata":{"a":1,"resourceVersion":"9","b":2}}"#,
             Ok(r#"{"metadata":{"resourceVersion":"12","a":1,"b":2}}"#),
+        );
+        check(
+            r#"{"metadata":{ "resourceVersion": [] }}"#,
+            Ok(r#"{"metadata":{ "resourceVersion":"12"}}"#),
         );
         check("[]", Err(EncodingError::NoMetadata));
         check("{}", Err(EncodingError::NoMetadata));

@@ -51,10 +51,11 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    pub(super) const fn new(seq: u64, revision: Revision) -> Self {
+    /// Behind the event with this number, which led to `revision`.
+    pub(super) const fn behind(seq: u64, revision: Revision) -> Self {
         Self {
             seq,
-            after: revision,
+            after: Revision(0),
             seen: revision,
         }
     }
@@ -274,7 +275,11 @@ impl History {
             }
             None => self.seq,
         };
-        Ok(Cursor::new(seq, revision))
+        Ok(Cursor {
+            seq,
+            after: revision,
+            seen: revision,
+        })
     }
 
     /// Appends up to `max` events behind the cursor, none of them numbered above `until`, and moves the cursor. Nothing is appended
@@ -334,6 +339,18 @@ impl History {
             self.discard_oldest();
         }
         false
+    }
+
+    #[cfg(test)]
+    pub(super) fn topic_count(&self) -> usize {
+        self.topics.len()
+    }
+
+    #[cfg(test)]
+    pub(super) fn topic_len(&self, prefix: &KeyPrefix) -> usize {
+        self.topics
+            .get(prefix.as_str())
+            .map_or(0, |topic| topic.events.len())
     }
 
     fn floor(&self, prefix: &KeyPrefix) -> Floor {

@@ -58,15 +58,15 @@ impl Hub {
             let result = write(mvcc);
             if let Ok(event) = &result {
                 waiters.take_topics(event.object().key(), &mut woken);
-                waiters.take_revisions(mvcc.revision(), &mut woken);
             }
+            waiters.take_revisions(mvcc.revision(), &mut woken);
             result
         };
         woken.into_iter().for_each(Waker::wake);
         result
     }
 
-    /// Runs a change of any size and wakes everyone.
+    /// Runs a change that may concern anyone and wakes everyone.
     pub(super) fn write_all<R>(&self, write: impl FnOnce(&mut Mvcc) -> R) -> R {
         let mut woken = Vec::new();
         let result = {
@@ -77,17 +77,6 @@ impl Hub {
         };
         woken.into_iter().for_each(Waker::wake);
         result
-    }
-
-    /// Learns that the revision moved on without an event.
-    pub(super) fn advance(&self, revision: Revision) {
-        let mut woken = Vec::new();
-        {
-            let State { mvcc, waiters } = &mut *self.state.lock();
-            mvcc.advance(revision);
-            waiters.take_revisions(mvcc.revision(), &mut woken);
-        }
-        woken.into_iter().for_each(Waker::wake);
     }
 
     /// Reads something small.

@@ -143,6 +143,13 @@ impl KeyPrefix {
         &self.0
     }
 
+    /// The least text above all keys of the range; `None` for the range of everything. Since a prefix ends in `/`, it is the same text
+    /// with the next character in its place.
+    pub(super) fn end(&self) -> Option<String> {
+        let text = self.0.strip_suffix('/')?;
+        Some(format!("{text}0"))
+    }
+
     pub(super) fn shared(&self) -> &Arc<str> {
         &self.0
     }
@@ -222,7 +229,11 @@ mod tests {
     #[test]
     fn prefixes_hold_their_own_only() {
         let pod = Key::new("", "pods", Some("a"), "x");
-        let check = |prefix: KeyPrefix, expect: bool| assert_eq!(prefix.contains(&pod), expect, "{prefix}");
+        let check = |prefix: KeyPrefix, expect: bool| {
+            assert_eq!(prefix.contains(&pod), expect, "{prefix}");
+            let below_end = prefix.end().is_none_or(|end| pod.as_str() < end.as_str());
+            assert_eq!(pod.as_str() >= prefix.as_str() && below_end, expect, "{prefix}");
+        };
         check(KeyPrefix::all(), true);
         check(KeyPrefix::resource("", "pods"), true);
         check(KeyPrefix::resource("", "pod"), false);

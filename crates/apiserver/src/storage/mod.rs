@@ -31,9 +31,11 @@
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 
+mod compactor;
 mod encoded;
 mod error;
 mod event;
+mod feed;
 mod history;
 mod hub;
 mod key;
@@ -42,22 +44,28 @@ mod mvcc;
 mod object;
 mod update;
 mod watch;
+mod watch_cache;
+
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Debug;
 use std::time::Duration;
 
 use futures_core::future::BoxFuture;
 
+pub use self::compactor::{COMPACT_INTERVAL, Compactor};
 pub use self::encoded::{Encoded, EncodingError, MAX_DEPTH};
 pub use self::error::StorageError;
 pub use self::event::{Change, Event, encode_frame};
 pub use self::history::{Cursor, Limits};
 pub use self::key::{Key, KeyPrefix};
 pub use self::memory::MemoryStorage;
-pub use self::mvcc::{Mvcc, Page, Snapshot, Undo};
+pub use self::mvcc::{Difference, Mvcc, Page, Snapshot, Undo};
 pub use self::object::{Attributes, Revision, StoredObject};
 pub use self::update::{GUARANTEED_UPDATE_TRIES, GuaranteedUpdateError, guaranteed_update};
 pub use self::watch::{Watch, WatchItem, WatchSource};
+pub use self::watch_cache::{CacheFeed, WatchCache};
 
 /// How long a read waits for a revision that has not happened yet, before it fails with [`StorageError::Future`]. Upstream's
 /// `blockTimeout` (`storage/cacher/watch_cache.go`).
@@ -129,7 +137,7 @@ pub trait Storage: Send + Sync + Debug + 'static {
     fn progress(&self) -> BoxFuture<'_, Result<Revision, StorageError>>;
 
     /// Discards history: afterwards nothing before `before` can be listed or watched. The caller has the clock; upstream compacts every
-    /// five minutes to where the store was five minutes earlier (`etcd3/compact.go`). A store that is
+    /// five minutes to where the store was five minutes earlier (`etcd3/compact.go`), for which there is [`Compactor`]. A store that is
     /// compacted by others does nothing.
     ///
     /// # Errors

@@ -180,51 +180,25 @@ impl Mvcc {
         self.revision = self.revision.max(revision);
     }
 
-    /// Takes over the whole state of another store at `revision`, after changes were missed. Gives the events that make the
-    /// difference: watchers see what has changed, and nothing twice. The revisions between the two states cannot be listed or watched
-    /// from, and deletions, whose revision is not known, are at the first of them.
+    /// Takes over the whole state of another store, after changes were missed: the [`Difference`] to the present state, which must be
+    /// the one it was made from. Gives the events that were made of it.
     ///
-    /// When the other store went back in time, nothing is left to compare with: the history is cleared, all watchers fail, and the
-    /// answer is `None`. So it is for the first state.
-    pub fn replace(
-        &mut self,
-        objects: impl IntoIterator<Item = StoredObject>,
-        revision: Revision,
-    ) -> Option<Vec<Event>> {
-        if revision < self.revision || self.revision == Revision(0) {
-            self.reset(objects, revision);
-            return None;
-        }
-        let mut gone = std::mem::take(&mut self.objects);
-        self.objects.clone_from(&gone);
-        let mut changed = Vec::new();
-        let mut recreated = Vec::new();
-        for object in objects {
-            match gone.remove(object.key()) {
-                Some(held) if held.revision() == object.revision() => {}
-                Some(held) if held.create_revision() == object.create_revision() => {
-                    changed.push(Event::modified(object, Some(held)));
+    /// Revisions strictly between the two states cannot be listed or watched from afterwards.
+    pub fn replace(&mut self, difference: Difference) -> Vec<Event> {
+        match difference {
+            Difference::Restart { objects, revision } => {
+                self.reset(objects, revision);
+                Vec::new()
+            }
+            Difference::Events { events, revision } => {
+                self.history.gap(self.revision, revision);
+                for event in &events {
+                    self.commit(event.clone());
                 }
-                Some(held) => {
-                    recreated.push(held);
-                    changed.push(Event::added(object));
-                }
-                None => changed.push(Event::added(object)),
+                self.revision = revision;
+                events
             }
         }
-        changed.sort_by_key(Event::revision);
-        let removed_at = self.revision.next().min(revision);
-        let removed = gone.into_iter().map(|(_, held)| held).chain(recreated);
-        let events: Vec<_> = removed
-            .map(|held| Event::deleted(held, removed_at))
-            .chain(changed)
-            .collect();
-        self.history.gap(self.revision, revision);
-        for event in &events {
-            self.commit(event.clone());
-        }
-        self.revision = revision;
-        Some(events)
     }
 
     fn reset(&mut self, objects: impl IntoIterator<Item = StoredObject>, revision: Revision) {
@@ -247,6 +221,16 @@ impl Mvcc {
             revision: self.revision,
             seq: self.history.seq(),
         }
+    }
+
+    #[cfg(test)]
+    pub(super) fn topic_count(&self) -> usize {
+        self.history.topic_count()
+    }
+
+    #[cfg(test)]
+    pub(super) fn topic_len(&self, prefix: &KeyPrefix) -> usize {
+        self.history.topic_len(prefix)
     }
 
     /// How many objects exist in the range.
@@ -341,6 +325,25 @@ impl Mvcc {
 #[derive(Debug, Default)]
 pub struct Undo(BTreeMap<Key, Option<StoredObject>>);
 
+/// The way from one state to a later one of which only the result is known. See [`Snapshot::difference`].
+#[derive(Debug)]
+pub enum Difference {
+    /// The states have nothing to do with each other.
+    Restart {
+        /// All objects.
+        objects: Vec<StoredObject>,
+        /// The new revision.
+        revision: Revision,
+    },
+    /// These events lead there.
+    Events {
+        /// In the order of their revisions.
+        events: Vec<Event>,
+        /// The new revision.
+        revision: Revision,
+    },
+}
+
 /// All objects at one revision. Cheap to clone.
 #[derive(Clone)]
 pub struct Snapshot {
@@ -359,22 +362,66 @@ impl Snapshot {
     /// Where a watcher goes on that has read all of this snapshot.
     #[must_use]
     pub const fn cursor(&self) -> Cursor {
-        Cursor::new(self.seq, self.revision)
+        Cursor::behind(self.seq, self.revision)
     }
 
     /// The objects of the range, in order of their keys, from `from` on.
-    pub fn range<'a>(
-        &'a self,
-        prefix: &'a KeyPrefix,
-        from: Bound<&'a str>,
-    ) -> impl Iterator<Item = &'a StoredObject> {
+    pub fn range(&self, prefix: &KeyPrefix, from: Bound<&str>) -> impl Iterator<Item = &StoredObject> {
         let from = match from {
             Bound::Included(text) | Bound::Excluded(text) if text >= prefix.as_str() => from,
             _ => Bound::Included(prefix.as_str()),
         };
-        let all = self.objects.range::<_, str>((from, Bound::Unbounded));
-        all.take_while(|(key, _)| prefix.contains(key))
-            .map(|(_, object)| object)
+        let end = prefix.end();
+        let to = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        // Bounds the wrong way round are nothing to the map; still, not to rely on it costs one comparison.
+        let empty =
+            matches!((from, to), (Bound::Included(a) | Bound::Excluded(a), Bound::Excluded(b)) if a >= b);
+        let objects = (!empty).then(|| self.objects.range::<_, str>((from, to)));
+        objects.into_iter().flatten().map(|(_, object)| object)
+    }
+
+    /// What leads from this state to that of another store at `revision`, where it holds `objects`.
+    ///
+    /// Watchers are shown what has changed, and nothing twice. Deletions, whose revisions nobody knows, are shown at the first revision
+    /// that was missed; a later object under the same key is one that was deleted and created again.
+    ///
+    /// When this is the state of a replica that knows nothing yet, or the other store went back in time, there is nothing to compare
+    /// with: the history begins anew.
+    #[must_use]
+    pub fn difference(&self, mut objects: Vec<StoredObject>, revision: Revision) -> Difference {
+        objects.sort_by(|a, b| a.key().cmp(b.key()));
+        let (mut removed, mut changed) = (Vec::new(), Vec::new());
+        let mut held = self.objects.values().peekable();
+        for object in &objects {
+            while let Some(gone) = held.next_if(|held| held.key() < object.key()) {
+                removed.push(gone);
+            }
+            match held.next_if(|held| held.key() == object.key()) {
+                Some(same) if same.revision() == object.revision() => {}
+                Some(before) if before.create_revision() == object.create_revision() => {
+                    changed.push(Event::modified(object.clone(), Some(before.clone())));
+                }
+                Some(before) => {
+                    removed.push(before);
+                    changed.push(Event::added(object.clone()));
+                }
+                None => changed.push(Event::added(object.clone())),
+            }
+        }
+        removed.extend(held);
+        let other_past = changed.iter().any(|event| event.revision() <= self.revision);
+        if self.revision == Revision(0) || revision < self.revision || other_past {
+            return Difference::Restart { objects, revision };
+        }
+        changed.sort_by_key(Event::revision);
+        let removed_at = self.revision.next().min(revision);
+        let removed = removed
+            .into_iter()
+            .map(|held| Event::deleted(held.clone(), removed_at));
+        Difference::Events {
+            events: removed.chain(changed).collect(),
+            revision,
+        }
     }
 
     /// A page of the range at the state that `undo` leads to: up to `limit` objects from `start` on, and how many come after them.
