@@ -11,9 +11,12 @@
 //! sub NAME GROUP/VERSION/KIND VERBS          of the resource above
 //! ```
 //!
-//! A TAG is `3`, or `2.5` for tag 5 inside the inlined message with tag 2, or one more level of that. A TYPE is an optional presence (`*` for a
-//! pointer, `+` where zero is written), then `[]` or `{}` for a list or map, then a value: a lower-case word or the
-//! name of a type, short within the same package. Types are sorted by name, fields by JSON name.
+//! A TAG is `3`, or `2.5` for tag 5 inside the inlined message with tag 2, or one more level of that; 0 is none. A TYPE
+//! is an optional presence (`*` for a pointer, `+` where zero is written), then `[]` or `{}` for a list or map, then a
+//! value: a lower-case word or the name of a type, short within the same package. Attributes are `required`, `message`
+//! (the list is a message of its own), `since=MINOR`, `list=atomic|set|map:KEY,...`, `map=atomic|granular`,
+//! `patch=STRATEGY,...[:KEY]` and `default=JSON`; of a resource `short=`, `categories=`, `storage=VERSION` and `off`
+//! (not served by default). Types are sorted by name, fields by JSON name, and types come before resources.
 
 use std::collections::HashMap;
 
@@ -21,17 +24,6 @@ use crate::model::{
     Field, KindEntry, ListType, MapType, PatchStrategy, Presence, Resource, Scope, Subresource, Table, Type,
     TypeId, Value,
 };
-
-/// The lines of a text that ends with a line break. The standard library's search is slower, and this is most of the
-/// work of loading.
-fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
-    let mut start = 0;
-    memchr::memchr_iter(b'\n', text.as_bytes()).map(move |end| {
-        let line = &text[start..end];
-        start = end + 1;
-        line
-    })
-}
 
 /// What is wrong with the text, and where.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +53,17 @@ pub(crate) fn load(text: &'static str) -> Result<Table, LoadError> {
             .map_err(|reason| LoadError { line: at + 1, reason })?;
     }
     Ok(loader.finish())
+}
+
+/// The lines of a text that ends with a line break. The standard library's search is slower, and this is most of the
+/// work of loading.
+fn lines(text: &'static str) -> impl Iterator<Item = &'static str> {
+    let mut start = 0;
+    memchr::memchr_iter(b'\n', text.as_bytes()).map(move |end| {
+        let line = &text[start..end];
+        start = end + 1;
+        line
+    })
 }
 
 /// About how many bytes of the text there are for each field, to size the arena once.
@@ -532,4 +535,60 @@ fn scalar_ref(word: &str) -> Option<&'static Value> {
         "schemaorstrings" => &Value::SchemaOrStringArray,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fails(text: &'static str, line: usize, reason: &str) {
+        let error = load(text).map(drop).unwrap_err();
+        assert_eq!((error.line, error.reason), (line, reason), "{text}");
+    }
+
+    #[test]
+    fn damage_is_named_with_its_line() {
+        fails("type a.B\ntype a.A\n", 2, "types are not sorted");
+        fails("type a.A\n b x string\n", 2, "a tag that is no number");
+        fails("type a.A\n b 1 C\n", 2, "a reference to an unknown type");
+        fails("type a.A\n b 1 string color=red\n", 2, "unknown attribute");
+        fails(" b 1 string\n", 1, "a field of no type");
+        fails("type a.A special=odd\n", 1, "unknown special value");
+        fails(
+            "resource apps/v1 as a A cluster get\n",
+            1,
+            "a resource without a type",
+        );
+        fails("sub status apps/v1/A get\n", 1, "a subresource of no resource");
+        fails("hello\n", 1, "unknown line");
+    }
+
+    #[test]
+    fn a_small_table() {
+        let table = load(concat!(
+            "type a.v1.A since=30\nkind A g/v1\n b 2.1 string enum=x,y z\n c 1 *B\n d 3 {}[]string\n",
+            "type a.v1.B map=atomic\nresource g/v1 as a A namespaced get,list short=x off\nsub s g/v1/A get\n",
+        ))
+        .unwrap();
+        let object = table.kind("g", "v1", "A").unwrap();
+        let [b, c, d] = object.fields() else {
+            panic!("three fields")
+        };
+        assert_eq!(
+            (b.inlined_in, b.tag, b.since, b.enum_values),
+            ([2, 0], 1, 30, &["x", "y z"][..])
+        );
+        assert_eq!((c.value, c.map_type), (Value::Object(TypeId(1)), MapType::Atomic));
+        assert_eq!(d.value, Value::Map(&Value::Array(&Value::String)));
+        assert_eq!(
+            object.wire_fields().map(|f| f.name).collect::<Vec<_>>(),
+            ["c", "b", "d"]
+        );
+        let resource = table.resource("g", "v1", "as").unwrap();
+        assert_eq!(
+            (resource.verbs, resource.served_by_default),
+            (&["get", "list"][..], false)
+        );
+        assert_eq!(resource.subresources[0].name, "s");
+    }
 }

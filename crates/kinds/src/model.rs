@@ -243,9 +243,10 @@ pub struct Field {
     pub patch_strategy: PatchStrategy,
     /// The key by which strategic merge patch merges a list of objects.
     pub merge_key: Option<&'static str>,
-    /// The values that upstream declares, empty where any is allowed.
+    /// The values that upstream's Go type marks with `+enum`, of a list those of its items; empty where any is
+    /// allowed.
     pub enum_values: &'static [&'static str],
-    /// The declared default as JSON text.
+    /// The default that upstream declares with `+default`, as JSON text. Most defaults are code upstream and not here.
     pub default: Option<&'static str>,
     /// In protobuf the list is a message of its own with the items at tag 1 (Go's named slices `ExtraValue`, `Verbs`).
     pub(crate) list_message: bool,
