@@ -12,5 +12,8 @@
     reason = "the tables are complete on purpose; the handlers use what a request needs"
 )]
 
+pub(crate) mod conversion;
 pub(crate) mod defaults;
+pub(crate) mod strategy;
+pub(crate) mod validation;
 pub(crate) mod value;

@@ -1,0 +1,219 @@
+//! Preparation of the kinds that need a few lines each.
+
+use super::super::value::{Object, at, child, is_nil, list_at, str_at, str_in};
+use super::{Context, restore};
+use kubewright_core::FieldError;
+use serde_json::{Value, json};
+
+/// The finalizer in `spec.finalizers` that the namespace controller removes when the namespace is empty.
+const NAMESPACE_FINALIZER: &str = "kubernetes";
+
+/// Upstream: `pkg/registry/core/namespace/strategy.go`. Only `/finalize` changes the finalizers of the specification.
+pub(super) fn namespace(namespace: &mut Value, old: Option<&Value>, _: &mut Context<'_>) -> Vec<FieldError> {
+    let name = str_at(namespace, "/metadata/name").to_owned();
+    let Some(fields) = namespace.as_object_mut() else {
+        return Vec::new();
+    };
+    if let Some(labels) = child(fields, "metadata").and_then(|metadata| child(metadata, "labels")) {
+        labels.insert("kubernetes.io/metadata.name".to_owned(), name.into());
+    }
+    let Some(spec) = child(fields, "spec") else {
+        return Vec::new();
+    };
+    let mut finalizers = match old {
+        Some(old) => list_at(old, "/spec/finalizers").to_vec(),
+        None => spec
+            .get("finalizers")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default(),
+    };
+    if old.is_none()
+        && !finalizers
+            .iter()
+            .any(|finalizer| finalizer == NAMESPACE_FINALIZER)
+    {
+        finalizers.push(NAMESPACE_FINALIZER.into());
+    }
+    if finalizers.is_empty() {
+        spec.remove("finalizers");
+    } else {
+        spec.insert("finalizers".to_owned(), finalizers.into());
+    }
+    Vec::new()
+}
+
+/// The status of a persistent volume begins with a time.
+pub(super) fn persistent_volume(
+    volume: &mut Value,
+    old: Option<&Value>,
+    context: &mut Context<'_>,
+) -> Vec<FieldError> {
+    if let Some(status) = volume.as_object_mut().and_then(|volume| child(volume, "status"))
+        && old.is_none()
+    {
+        status.insert("lastPhaseTransitionTime".to_owned(), context.now.into());
+    }
+    Vec::new()
+}
+
+/// `dataSource` and `dataSourceRef` are kept equal (`NormalizeDataSources` in `pkg/api/persistentvolumeclaim/util.go`).
+pub(super) fn persistent_volume_claim(
+    claim: &mut Value,
+    _: Option<&Value>,
+    _: &mut Context<'_>,
+) -> Vec<FieldError> {
+    let Some(spec) = claim.get_mut("spec").and_then(Value::as_object_mut) else {
+        return Vec::new();
+    };
+    match (is_nil(spec, "dataSource"), is_nil(spec, "dataSourceRef")) {
+        (false, true) => mirror(spec, "dataSource", "dataSourceRef"),
+        (true, false) => {
+            let reference = Value::Object(spec.clone());
+            let is_local = str_at(&reference, "/dataSourceRef/namespace").is_empty();
+            let group = str_at(&reference, "/dataSourceRef/apiGroup");
+            // Other kinds cannot be said with the older field.
+            let is_known = match str_at(&reference, "/dataSourceRef/kind") {
+                "PersistentVolumeClaim" => group.is_empty(),
+                "VolumeSnapshot" => group == "snapshot.storage.k8s.io",
+                _ => false,
+            };
+            if is_local && is_known {
+                mirror(spec, "dataSourceRef", "dataSource");
+            }
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn mirror(spec: &mut Object, from: &str, to: &str) {
+    if let Some(value) = spec.get(from).cloned() {
+        spec.insert(to.to_owned(), value);
+    }
+}
+
+/// Who asks for a certificate is recorded by the server, and the request never changes
+/// (`pkg/registry/certificates/certificates/strategy.go`).
+pub(super) fn signing_request(
+    request: &mut Value,
+    old: Option<&Value>,
+    context: &mut Context<'_>,
+) -> Vec<FieldError> {
+    if let Some(old) = old {
+        restore(request, old, "spec");
+        return Vec::new();
+    }
+    let requester = context.requester;
+    let Some(spec) = request.as_object_mut().and_then(|request| child(request, "spec")) else {
+        return Vec::new();
+    };
+    for field in ["username", "uid", "groups", "extra"] {
+        spec.remove(field);
+    }
+    for (field, text) in [("username", requester.username), ("uid", requester.uid)] {
+        if !text.is_empty() {
+            spec.insert(field.to_owned(), text.into());
+        }
+    }
+    if !requester.groups.is_empty() {
+        spec.insert("groups".to_owned(), requester.groups.into());
+    }
+    if !requester.extra.is_empty() {
+        spec.insert("extra".to_owned(), json!(requester.extra));
+    }
+    Vec::new()
+}
+
+/// Of the secrets that a service account names, only the names count.
+pub(super) fn service_account(
+    account: &mut Value,
+    _: Option<&Value>,
+    _: &mut Context<'_>,
+) -> Vec<FieldError> {
+    let secrets = account.get_mut("secrets").and_then(Value::as_array_mut);
+    for secret in secrets.into_iter().flatten() {
+        *secret = json!({"name": str_at(secret, "/name")});
+    }
+    Vec::new()
+}
+
+/// The storage version is the first that was ever stored.
+pub(super) fn custom_resource_definition(
+    definition: &mut Value,
+    old: Option<&Value>,
+    _: &mut Context<'_>,
+) -> Vec<FieldError> {
+    if old.is_some() {
+        return Vec::new();
+    }
+    let stored = list_at(definition, "/spec/versions")
+        .iter()
+        .find(|version| version["storage"] == true);
+    let stored = stored
+        .and_then(|version| version["name"].as_str())
+        .map(str::to_owned);
+    if let (Some(stored), Some(status)) = (
+        stored,
+        definition
+            .as_object_mut()
+            .and_then(|fields| child(fields, "status")),
+    ) {
+        status.insert("storedVersions".to_owned(), json!([stored]));
+    }
+    Vec::new()
+}
+
+/// Taints of devices carry the time at which they came (`SetDefaults_DeviceTaint` in `pkg/apis/resource/v1`).
+pub(super) fn resource_slice(
+    slice: &mut Value,
+    _: Option<&Value>,
+    context: &mut Context<'_>,
+) -> Vec<FieldError> {
+    let devices = slice.pointer_mut("/spec/devices").and_then(Value::as_array_mut);
+    for device in devices.into_iter().flatten() {
+        let taints = device.get_mut("taints").and_then(Value::as_array_mut);
+        for taint in taints.into_iter().flatten().filter_map(Value::as_object_mut) {
+            stamp(taint, context.now);
+        }
+    }
+    Vec::new()
+}
+
+/// As [`resource_slice`], for the taint of a rule.
+pub(super) fn device_taint_rule(
+    rule: &mut Value,
+    _: Option<&Value>,
+    context: &mut Context<'_>,
+) -> Vec<FieldError> {
+    if let Some(taint) = rule.pointer_mut("/spec/taint").and_then(Value::as_object_mut) {
+        stamp(taint, context.now);
+    }
+    Vec::new()
+}
+
+fn stamp(taint: &mut Object, now: &str) {
+    if str_in(taint, "timeAdded").is_empty() {
+        taint.insert("timeAdded".to_owned(), now.into());
+    }
+}
+
+/// A service without a backend is served by this process, so it is available from the start.
+pub(super) fn api_service(service: &mut Value, old: Option<&Value>, _: &mut Context<'_>) -> Vec<FieldError> {
+    if old.is_none()
+        && at(service, "/spec/service").is_none()
+        && let Some(status) = service
+            .as_object_mut()
+            .and_then(|service| child(service, "status"))
+    {
+        let condition = json!([{
+            "type": "Available",
+            "status": "True",
+            "lastTransitionTime": null,
+            "reason": "Local",
+            "message": "Local APIServices are always available",
+        }]);
+        status.insert("conditions".to_owned(), condition);
+    }
+    Vec::new()
+}

@@ -1,0 +1,525 @@
+//! The rows: one strategy per resource, found by group and plural name.
+
+use super::super::validation::names::NameRule;
+use super::super::validation::objects as check;
+use super::{
+    Allocation, CreateOnUpdate, Deletion, Generation, StatusMetadata, StatusRule, Strategy,
+    UnconditionalUpdate, fields, job, kinds, no_preparation, pod, service,
+};
+
+/// The strategy of a built-in resource. Resources without a row of their own get the plain one, with a status that
+/// only `/status` writes where the table of kinds has that subresource.
+pub(crate) fn strategy(group: &str, resource: &str) -> &'static Strategy {
+    row(group, resource).unwrap_or_else(|| {
+        let table = kubewright_kinds::table();
+        let known = table
+            .resources()
+            .iter()
+            .find(|known| known.group == group && known.plural == resource);
+        if known.is_some_and(|known| known.subresource("status").is_some()) {
+            &WITH_STATUS
+        } else {
+            &PLAIN
+        }
+    })
+}
+
+/// No status, no generation, everything may change.
+const PLAIN_ROW: Strategy = Strategy {
+    name: NameRule::Subdomain,
+    status: StatusRule::None,
+    status_metadata: StatusMetadata::Editable,
+    generation: Generation::None,
+    create_on_update: CreateOnUpdate::Refused,
+    unconditional_update: UnconditionalUpdate::Allowed,
+    deletion: Deletion::Immediate,
+    allocation: Allocation::None,
+    selectable: &[],
+    prepare: no_preparation,
+    validate: |_| Vec::new(),
+    validate_update: |_, _| Vec::new(),
+};
+
+const STATUS_ROW: Strategy = Strategy {
+    status: StatusRule::Reset("{}"),
+    ..PLAIN_ROW
+};
+
+/// A workload: a specification whose changes count and a status.
+const COUNTED_ROW: Strategy = Strategy {
+    generation: Generation::Content,
+    ..STATUS_ROW
+};
+
+/// The kinds of RBAC: names are path segments, and `kubectl auth reconcile` puts.
+const RBAC_ROW: Strategy = Strategy {
+    name: NameRule::PathSegment,
+    create_on_update: CreateOnUpdate::Allowed,
+    ..PLAIN_ROW
+};
+
+static PLAIN: Strategy = PLAIN_ROW;
+static WITH_STATUS: Strategy = STATUS_ROW;
+
+fn row(group: &str, resource: &str) -> Option<&'static Strategy> {
+    match group {
+        "" => core(resource),
+        "apps" => apps(resource),
+        "batch" => batch(resource),
+        "autoscaling" if resource == "horizontalpodautoscalers" => Some(&HPA),
+        "networking.k8s.io" => networking(resource),
+        "policy" if resource == "poddisruptionbudgets" => Some(&PDB),
+        "rbac.authorization.k8s.io" => rbac(resource),
+        "storage.k8s.io" => storage(resource),
+        "scheduling.k8s.io" => scheduling(resource),
+        "coordination.k8s.io" => coordination(resource),
+        "discovery.k8s.io" if resource == "endpointslices" => Some(&ENDPOINT_SLICE),
+        "events.k8s.io" if resource == "events" => Some(&EVENT_V1),
+        "certificates.k8s.io" => certificates(resource),
+        "admissionregistration.k8s.io" => admission(resource),
+        "apiextensions.k8s.io" if resource == "customresourcedefinitions" => Some(&CRD),
+        "apiregistration.k8s.io" if resource == "apiservices" => Some(&API_SERVICE),
+        "flowcontrol.apiserver.k8s.io" => Some(&FLOW_CONTROL),
+        "node.k8s.io" if resource == "runtimeclasses" => Some(&RUNTIME_CLASS),
+        "resource.k8s.io" => dynamic_resources(resource),
+        _ => None,
+    }
+}
+
+fn core(resource: &str) -> Option<&'static Strategy> {
+    static POD: Strategy = Strategy {
+        status_metadata: StatusMetadata::ExceptOwners,
+        deletion: Deletion::GracefulPod,
+        selectable: fields::POD,
+        prepare: pod::prepare,
+        validate: check::pod,
+        validate_update: check::pod_update,
+        ..COUNTED_ROW
+    };
+    static POD_TEMPLATE: Strategy = Strategy {
+        generation: Generation::Content,
+        create_on_update: CreateOnUpdate::Allowed,
+        validate: check::pod_template,
+        ..PLAIN_ROW
+    };
+    static REPLICATION_CONTROLLER: Strategy = Strategy {
+        status: StatusRule::Reset(r#"{"replicas":0}"#),
+        selectable: fields::REPLICAS,
+        validate: check::replication_controller,
+        ..COUNTED_ROW
+    };
+    static SERVICE: Strategy = Strategy {
+        name: NameRule::Dns1035Label,
+        status: StatusRule::Reset(r#"{"loadBalancer":{}}"#),
+        create_on_update: CreateOnUpdate::Allowed,
+        allocation: Allocation::Service,
+        selectable: fields::SERVICE,
+        prepare: service::prepare,
+        validate: check::service,
+        validate_update: check::service_update,
+        ..STATUS_ROW
+    };
+    static NAMESPACE: Strategy = Strategy {
+        name: NameRule::Label,
+        status: StatusRule::Reset(r#"{"phase":"Active"}"#),
+        selectable: fields::NAMESPACE,
+        prepare: kinds::namespace,
+        ..STATUS_ROW
+    };
+    static NODE: Strategy = Strategy {
+        status: StatusRule::KeptOnCreate,
+        selectable: fields::NODE,
+        ..PLAIN_ROW
+    };
+    static PERSISTENT_VOLUME: Strategy = Strategy {
+        status: StatusRule::Reset(r#"{"phase":"Pending"}"#),
+        prepare: kinds::persistent_volume,
+        validate: check::persistent_volume,
+        validate_update: check::persistent_volume_update,
+        ..STATUS_ROW
+    };
+    static CLAIM: Strategy = Strategy {
+        status: StatusRule::Reset(r#"{"phase":"Pending"}"#),
+        prepare: kinds::persistent_volume_claim,
+        validate: check::persistent_volume_claim,
+        validate_update: check::persistent_volume_claim_update,
+        ..STATUS_ROW
+    };
+    static SECRET: Strategy = Strategy {
+        selectable: fields::SECRET,
+        validate: check::secret,
+        validate_update: check::secret_update,
+        ..PLAIN_ROW
+    };
+    static CONFIG_MAP: Strategy = Strategy {
+        validate: check::config_map,
+        validate_update: check::config_map_update,
+        ..PLAIN_ROW
+    };
+    static SERVICE_ACCOUNT: Strategy = Strategy {
+        prepare: kinds::service_account,
+        ..PLAIN_ROW
+    };
+    static EVENT: Strategy = Strategy {
+        create_on_update: CreateOnUpdate::Allowed,
+        selectable: fields::EVENT,
+        validate: check::event,
+        ..PLAIN_ROW
+    };
+    static PUT_CREATES: Strategy = Strategy {
+        create_on_update: CreateOnUpdate::Allowed,
+        ..PLAIN_ROW
+    };
+    Some(match resource {
+        "pods" => &POD,
+        "podtemplates" => &POD_TEMPLATE,
+        "replicationcontrollers" => &REPLICATION_CONTROLLER,
+        "services" => &SERVICE,
+        "namespaces" => &NAMESPACE,
+        "nodes" => &NODE,
+        "persistentvolumes" => &PERSISTENT_VOLUME,
+        "persistentvolumeclaims" => &CLAIM,
+        "secrets" => &SECRET,
+        "configmaps" => &CONFIG_MAP,
+        "serviceaccounts" => &SERVICE_ACCOUNT,
+        "events" => &EVENT,
+        "endpoints" | "limitranges" => &PUT_CREATES,
+        _ => return None,
+    })
+}
+
+fn apps(resource: &str) -> Option<&'static Strategy> {
+    static DEPLOYMENT: Strategy = Strategy {
+        status_metadata: StatusMetadata::ExceptLabels,
+        generation: Generation::ContentAndAnnotations,
+        validate: check::deployment,
+        validate_update: check::selector_update,
+        ..COUNTED_ROW
+    };
+    static REPLICA_SET: Strategy = Strategy {
+        status: StatusRule::Reset(r#"{"replicas":0}"#),
+        selectable: fields::REPLICAS,
+        validate: check::replica_set,
+        validate_update: check::selector_update,
+        ..COUNTED_ROW
+    };
+    static DAEMON_SET: Strategy = Strategy {
+        status: StatusRule::Reset(
+            r#"{"currentNumberScheduled":0,"desiredNumberScheduled":0,"numberMisscheduled":0,"numberReady":0}"#,
+        ),
+        validate: check::daemon_set,
+        validate_update: check::selector_update,
+        ..COUNTED_ROW
+    };
+    static STATEFUL_SET: Strategy = Strategy {
+        status: StatusRule::Reset(r#"{"availableReplicas":0,"replicas":0}"#),
+        validate: check::stateful_set,
+        validate_update: check::stateful_set_update,
+        ..COUNTED_ROW
+    };
+    static CONTROLLER_REVISION: Strategy = Strategy {
+        validate_update: check::controller_revision_update,
+        ..PLAIN_ROW
+    };
+    Some(match resource {
+        "deployments" => &DEPLOYMENT,
+        "replicasets" => &REPLICA_SET,
+        "daemonsets" => &DAEMON_SET,
+        "statefulsets" => &STATEFUL_SET,
+        "controllerrevisions" => &CONTROLLER_REVISION,
+        _ => return None,
+    })
+}
+
+fn batch(resource: &str) -> Option<&'static Strategy> {
+    static JOB: Strategy = Strategy {
+        selectable: fields::JOB,
+        prepare: job::prepare,
+        validate: check::job,
+        validate_update: check::job_update,
+        ..COUNTED_ROW
+    };
+    static CRON_JOB: Strategy = Strategy {
+        name: NameRule::CronJob,
+        validate: check::cron_job,
+        ..COUNTED_ROW
+    };
+    Some(match resource {
+        "jobs" => &JOB,
+        "cronjobs" => &CRON_JOB,
+        _ => return None,
+    })
+}
+
+static HPA: Strategy = Strategy {
+    status: StatusRule::Reset(r#"{"currentMetrics":null,"desiredReplicas":0}"#),
+    validate: check::horizontal_pod_autoscaler,
+    ..STATUS_ROW
+};
+
+static PDB: Strategy = Strategy {
+    status: StatusRule::Reset(
+        r#"{"currentHealthy":0,"desiredHealthy":0,"disruptionsAllowed":0,"expectedPods":0}"#,
+    ),
+    unconditional_update: UnconditionalUpdate::Refused,
+    validate: check::pod_disruption_budget,
+    ..COUNTED_ROW
+};
+
+fn networking(resource: &str) -> Option<&'static Strategy> {
+    static INGRESS: Strategy = Strategy {
+        status: StatusRule::Reset(r#"{"loadBalancer":{}}"#),
+        validate: check::ingress,
+        ..COUNTED_ROW
+    };
+    static INGRESS_CLASS: Strategy = Strategy {
+        generation: Generation::Content,
+        validate_update: check::ingress_class_update,
+        ..PLAIN_ROW
+    };
+    static NETWORK_POLICY: Strategy = Strategy {
+        generation: Generation::Content,
+        validate: check::network_policy,
+        ..PLAIN_ROW
+    };
+    static IP_ADDRESS: Strategy = Strategy {
+        name: NameRule::IpAddress,
+        generation: Generation::Content,
+        ..PLAIN_ROW
+    };
+    static SERVICE_CIDR: Strategy = COUNTED_ROW;
+    Some(match resource {
+        "ingresses" => &INGRESS,
+        "ingressclasses" => &INGRESS_CLASS,
+        "networkpolicies" => &NETWORK_POLICY,
+        "ipaddresses" => &IP_ADDRESS,
+        "servicecidrs" => &SERVICE_CIDR,
+        _ => return None,
+    })
+}
+
+fn rbac(resource: &str) -> Option<&'static Strategy> {
+    static ROLE: Strategy = Strategy {
+        validate: check::role,
+        ..RBAC_ROW
+    };
+    static CLUSTER_ROLE: Strategy = Strategy {
+        validate: check::cluster_role,
+        ..RBAC_ROW
+    };
+    static BINDING: Strategy = Strategy {
+        validate: check::role_binding,
+        validate_update: check::role_binding_update,
+        ..RBAC_ROW
+    };
+    Some(match resource {
+        "roles" => &ROLE,
+        "clusterroles" => &CLUSTER_ROLE,
+        "rolebindings" | "clusterrolebindings" => &BINDING,
+        _ => return None,
+    })
+}
+
+fn storage(resource: &str) -> Option<&'static Strategy> {
+    static STORAGE_CLASS: Strategy = Strategy {
+        validate: check::storage_class,
+        validate_update: check::storage_class_update,
+        ..PLAIN_ROW
+    };
+    static CSI_DRIVER: Strategy = Strategy {
+        generation: Generation::Content,
+        unconditional_update: UnconditionalUpdate::Refused,
+        ..PLAIN_ROW
+    };
+    static CONDITIONAL: Strategy = Strategy {
+        unconditional_update: UnconditionalUpdate::Refused,
+        ..PLAIN_ROW
+    };
+    static VOLUME_ATTACHMENT: Strategy = Strategy {
+        status: StatusRule::Reset(r#"{"attached":false}"#),
+        unconditional_update: UnconditionalUpdate::Refused,
+        validate_update: check::spec_update,
+        ..STATUS_ROW
+    };
+    static CSI_NODE: Strategy = Strategy {
+        unconditional_update: UnconditionalUpdate::Refused,
+        ..STATUS_ROW
+    };
+    Some(match resource {
+        "storageclasses" => &STORAGE_CLASS,
+        "csidrivers" => &CSI_DRIVER,
+        "csinodes" => &CSI_NODE,
+        "csistoragecapacities" | "volumeattributesclasses" => &CONDITIONAL,
+        "volumeattachments" => &VOLUME_ATTACHMENT,
+        _ => return None,
+    })
+}
+
+fn scheduling(resource: &str) -> Option<&'static Strategy> {
+    static PRIORITY_CLASS: Strategy = Strategy {
+        generation: Generation::Constant,
+        validate: check::priority_class,
+        validate_update: check::priority_class_update,
+        ..PLAIN_ROW
+    };
+    static COUNTED: Strategy = Strategy {
+        status_metadata: StatusMetadata::Reset,
+        ..COUNTED_ROW
+    };
+    Some(match resource {
+        "priorityclasses" => &PRIORITY_CLASS,
+        "podgroups" | "compositepodgroups" => &COUNTED,
+        _ => return None,
+    })
+}
+
+fn coordination(resource: &str) -> Option<&'static Strategy> {
+    static LEASE: Strategy = Strategy {
+        create_on_update: CreateOnUpdate::Allowed,
+        unconditional_update: UnconditionalUpdate::Refused,
+        validate: check::lease,
+        ..PLAIN_ROW
+    };
+    static LEASE_CANDIDATE: Strategy = Strategy {
+        create_on_update: CreateOnUpdate::Allowed,
+        unconditional_update: UnconditionalUpdate::Refused,
+        ..PLAIN_ROW
+    };
+    Some(match resource {
+        "leases" => &LEASE,
+        "leasecandidates" => &LEASE_CANDIDATE,
+        _ => return None,
+    })
+}
+
+static ENDPOINT_SLICE: Strategy = Strategy {
+    generation: Generation::Content,
+    create_on_update: CreateOnUpdate::Allowed,
+    validate: check::endpoint_slice,
+    validate_update: check::endpoint_slice_update,
+    ..PLAIN_ROW
+};
+
+static EVENT_V1: Strategy = Strategy {
+    create_on_update: CreateOnUpdate::Allowed,
+    selectable: fields::EVENT_V1,
+    ..PLAIN_ROW
+};
+
+fn certificates(resource: &str) -> Option<&'static Strategy> {
+    static SIGNING_REQUEST: Strategy = Strategy {
+        selectable: fields::SIGNER,
+        prepare: kinds::signing_request,
+        validate: check::signing_request,
+        ..STATUS_ROW
+    };
+    static CLUSTER_TRUST_BUNDLE: Strategy = Strategy {
+        name: NameRule::TrustBundle,
+        selectable: fields::SIGNER,
+        ..PLAIN_ROW
+    };
+    static POD_CERTIFICATE_REQUEST: Strategy = Strategy {
+        selectable: fields::POD_CERTIFICATE_REQUEST,
+        validate_update: check::spec_update,
+        ..STATUS_ROW
+    };
+    Some(match resource {
+        "certificatesigningrequests" => &SIGNING_REQUEST,
+        "clustertrustbundles" => &CLUSTER_TRUST_BUNDLE,
+        "podcertificaterequests" => &POD_CERTIFICATE_REQUEST,
+        _ => return None,
+    })
+}
+
+fn admission(resource: &str) -> Option<&'static Strategy> {
+    static WEBHOOKS: Strategy = Strategy {
+        generation: Generation::Content,
+        unconditional_update: UnconditionalUpdate::Refused,
+        validate: check::webhook_configuration,
+        ..PLAIN_ROW
+    };
+    static POLICY: Strategy = Strategy {
+        status_metadata: StatusMetadata::Reset,
+        unconditional_update: UnconditionalUpdate::Refused,
+        ..COUNTED_ROW
+    };
+    static COUNTED: Strategy = Strategy {
+        generation: Generation::Content,
+        unconditional_update: UnconditionalUpdate::Refused,
+        ..PLAIN_ROW
+    };
+    Some(match resource {
+        "mutatingwebhookconfigurations" | "validatingwebhookconfigurations" => &WEBHOOKS,
+        "validatingadmissionpolicies" => &POLICY,
+        "validatingadmissionpolicybindings"
+        | "mutatingadmissionpolicies"
+        | "mutatingadmissionpolicybindings" => &COUNTED,
+        _ => return None,
+    })
+}
+
+/// Definitions of custom resources; what their specification must be like is the extension machinery's matter.
+static CRD: Strategy = Strategy {
+    status_metadata: StatusMetadata::Reset,
+    unconditional_update: UnconditionalUpdate::Refused,
+    prepare: kinds::custom_resource_definition,
+    ..COUNTED_ROW
+};
+
+static API_SERVICE: Strategy = Strategy {
+    name: NameRule::PathSegment,
+    status_metadata: StatusMetadata::Reset,
+    unconditional_update: UnconditionalUpdate::Refused,
+    prepare: kinds::api_service,
+    validate: check::api_service,
+    ..STATUS_ROW
+};
+
+static FLOW_CONTROL: Strategy = Strategy {
+    status_metadata: StatusMetadata::Reset,
+    ..COUNTED_ROW
+};
+
+static RUNTIME_CLASS: Strategy = Strategy {
+    unconditional_update: UnconditionalUpdate::Refused,
+    validate: check::runtime_class,
+    validate_update: check::runtime_class_update,
+    ..PLAIN_ROW
+};
+
+fn dynamic_resources(resource: &str) -> Option<&'static Strategy> {
+    static CLAIM: Strategy = Strategy {
+        status_metadata: StatusMetadata::Reset,
+        validate_update: check::spec_update,
+        ..STATUS_ROW
+    };
+    static TEMPLATE: Strategy = Strategy {
+        validate_update: check::spec_update,
+        ..PLAIN_ROW
+    };
+    static SLICE: Strategy = Strategy {
+        generation: Generation::Content,
+        create_on_update: CreateOnUpdate::Allowed,
+        selectable: fields::RESOURCE_SLICE,
+        prepare: kinds::resource_slice,
+        ..PLAIN_ROW
+    };
+    static CLASS: Strategy = Strategy {
+        generation: Generation::Content,
+        create_on_update: CreateOnUpdate::Allowed,
+        ..PLAIN_ROW
+    };
+    static TAINT_RULE: Strategy = Strategy {
+        status_metadata: StatusMetadata::Reset,
+        prepare: kinds::device_taint_rule,
+        ..COUNTED_ROW
+    };
+    Some(match resource {
+        "resourceclaims" => &CLAIM,
+        "resourceclaimtemplates" => &TEMPLATE,
+        "resourceslices" => &SLICE,
+        "deviceclasses" => &CLASS,
+        "devicetaintrules" => &TAINT_RULE,
+        _ => return None,
+    })
+}

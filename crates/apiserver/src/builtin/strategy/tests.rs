@@ -1,0 +1,542 @@
+use super::*;
+use serde_json::json;
+
+/// Runs `act` with a fresh context over `pool`.
+fn with_context<T>(pool: &mut ServicePool, act: impl FnOnce(&mut Context<'_>) -> T) -> T {
+    let groups = ["system:authenticated".to_owned()];
+    let extra = BTreeMap::new();
+    let requester = Requester {
+        username: "alice",
+        uid: "u-1",
+        groups: &groups,
+        extra: &extra,
+    };
+    act(&mut Context {
+        now: "2026-01-02T03:04:05Z",
+        requester,
+        allocator: pool,
+    })
+}
+
+fn create(group: &str, resource: &str, mut object: Value) -> Value {
+    let mut pool = ServicePool::default();
+    with_context(&mut pool, |context| {
+        strategy(group, resource).prepare_for_create(&mut object, context)
+    })
+    .unwrap();
+    object
+}
+
+fn update(group: &str, resource: &str, mut new: Value, old: &Value) -> Value {
+    let mut pool = ServicePool::default();
+    pool.record(old);
+    with_context(&mut pool, |context| {
+        strategy(group, resource).prepare_for_update(&mut new, old, context)
+    })
+    .unwrap();
+    new
+}
+
+#[track_caller]
+fn expect(object: &Value, rows: &[(&str, Value)]) {
+    for (pointer, value) in rows {
+        assert_eq!(
+            object.pointer(pointer).unwrap_or(&Value::Null),
+            value,
+            "{pointer} in {object:#}"
+        );
+    }
+}
+
+#[test]
+fn every_resource_of_the_table_has_a_strategy_that_fits_its_subresources() {
+    for resource in kubewright_kinds::table().resources() {
+        let strategy = strategy(resource.group, resource.plural);
+        let has_status = resource.subresource("status").is_some();
+        assert_eq!(
+            strategy.status != StatusRule::None,
+            has_status,
+            "{}/{}",
+            resource.group,
+            resource.plural
+        );
+        if let StatusRule::Reset(text) = strategy.status {
+            assert!(
+                serde_json::from_str::<Value>(text).is_ok_and(|status| status.is_object()),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn creates() {
+    expect(
+        &create(
+            "",
+            "pods",
+            json!({"metadata": {"name": "p", "generation": 7}, "spec": {}, "status": {"phase": "Running"}}),
+        ),
+        &[
+            ("/metadata/generation", json!(1)),
+            ("/status", json!({"phase": "Pending", "qosClass": "BestEffort"})),
+        ],
+    );
+    expect(
+        &create(
+            "",
+            "pods",
+            json!({"metadata": {}, "spec": {"schedulingGates": [{"name": "a"}]}}),
+        ),
+        &[("/status/conditions/0/reason", json!("SchedulingGated"))],
+    );
+    expect(
+        &create("", "namespaces", json!({"metadata": {"name": "n"}})),
+        &[
+            ("/spec/finalizers", json!(["kubernetes"])),
+            ("/status", json!({"phase": "Active"})),
+            ("/metadata/labels", json!({"kubernetes.io/metadata.name": "n"})),
+            ("/metadata/generation", json!(null)),
+        ],
+    );
+    expect(
+        &create(
+            "",
+            "nodes",
+            json!({"metadata": {"name": "n"}, "status": {"capacity": {"cpu": "1"}}}),
+        ),
+        &[("/status/capacity/cpu", json!("1"))],
+    );
+    expect(
+        &create(
+            "batch",
+            "jobs",
+            json!({"metadata": {"name": "j", "uid": "u"}, "spec": {"template": {}}}),
+        ),
+        &[
+            (
+                "/spec/template/metadata/labels",
+                json!({"batch.kubernetes.io/controller-uid": "u", "batch.kubernetes.io/job-name": "j",
+                       "controller-uid": "u", "job-name": "j"}),
+            ),
+            (
+                "/spec/selector",
+                json!({"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}}),
+            ),
+        ],
+    );
+    expect(
+        &create(
+            "batch",
+            "jobs",
+            json!({"metadata": {"name": "j"}, "spec": {"manualSelector": true}}),
+        ),
+        &[("/spec/selector", json!(null))],
+    );
+    expect(
+        &create(
+            "certificates.k8s.io",
+            "certificatesigningrequests",
+            json!({"metadata": {}, "spec": {"username": "eve"}, "status": {"certificate": "x"}}),
+        ),
+        &[
+            ("/spec/username", json!("alice")),
+            ("/spec/groups", json!(["system:authenticated"])),
+            ("/status", json!({})),
+        ],
+    );
+    expect(
+        &create(
+            "apps",
+            "replicasets",
+            json!({"metadata": {}, "status": {"replicas": 4}}),
+        ),
+        &[
+            ("/status", json!({"replicas": 0})),
+            ("/metadata/generation", json!(1)),
+        ],
+    );
+    expect(
+        &create(
+            "apiextensions.k8s.io",
+            "customresourcedefinitions",
+            json!({"metadata": {}, "spec": {"versions": [{"name": "v1", "storage": false}, {"name": "v2", "storage": true}]}}),
+        ),
+        &[("/status/storedVersions", json!(["v2"]))],
+    );
+    expect(
+        &create(
+            "",
+            "persistentvolumeclaims",
+            json!({"spec": {"dataSource": {"kind": "PersistentVolumeClaim", "name": "a"}}}),
+        ),
+        &[
+            ("/spec/dataSourceRef/name", json!("a")),
+            ("/status/phase", json!("Pending")),
+        ],
+    );
+}
+
+#[test]
+fn generations_count_what_the_kind_counts() {
+    #[track_caller]
+    fn check(group: &str, resource: &str, change: (&str, Value), expect: Value) {
+        let old = json!({"metadata": {"generation": 3, "annotations": {"a": "b"}}, "spec": {"replicas": 1}, "status": {"x": 1}});
+        let mut new = old.clone();
+        *new.pointer_mut(change.0).unwrap() = change.1;
+        let new = update(group, resource, new, &old);
+        assert_eq!(new["metadata"]["generation"], expect, "{resource} {}", change.0);
+    }
+    check("apps", "replicasets", ("/spec/replicas", json!(2)), json!(4));
+    check("apps", "replicasets", ("/spec/replicas", json!(1)), json!(3));
+    check(
+        "apps",
+        "replicasets",
+        ("/metadata/annotations", json!({})),
+        json!(3),
+    );
+    check(
+        "apps",
+        "replicasets",
+        ("/metadata/generation", json!(9)),
+        json!(3),
+    );
+    check("apps", "replicasets", ("/status", json!({})), json!(3));
+    check(
+        "apps",
+        "deployments",
+        ("/metadata/annotations", json!({})),
+        json!(4),
+    );
+    check(
+        "scheduling.k8s.io",
+        "priorityclasses",
+        ("/spec", json!({})),
+        json!(3),
+    );
+    check("", "configmaps", ("/spec", json!({})), json!(3));
+}
+
+#[test]
+fn status_is_kept_apart() {
+    let old = json!({"metadata": {"generation": 1, "labels": {"a": "1"}, "ownerReferences": [{"uid": "u"}]},
+                     "spec": {"replicas": 1}, "status": {"replicas": 1}});
+    let sent = json!({"metadata": {"generation": 1, "labels": {"a": "2"}}, "spec": {"replicas": 2}, "status": {"replicas": 2}});
+    let main = update("apps", "deployments", sent.clone(), &old);
+    expect(
+        &main,
+        &[
+            ("/spec/replicas", json!(2)),
+            ("/status/replicas", json!(1)),
+            ("/metadata/labels/a", json!("2")),
+        ],
+    );
+
+    let status = |group: &str, resource: &str| {
+        let (mut new, mut pool) = (sent.clone(), ServicePool::default());
+        with_context(&mut pool, |context| {
+            strategy(group, resource).prepare_for_status_update(&mut new, &old, context)
+        });
+        new
+    };
+    expect(
+        &status("apps", "deployments"),
+        &[
+            ("/spec/replicas", json!(1)),
+            ("/status/replicas", json!(2)),
+            ("/metadata/labels/a", json!("1")),
+            ("/metadata/ownerReferences", json!(null)),
+        ],
+    );
+    expect(
+        &status("apps", "replicasets"),
+        &[("/spec/replicas", json!(1)), ("/metadata/labels/a", json!("2"))],
+    );
+    expect(
+        &status("", "pods"),
+        &[
+            ("/metadata/labels/a", json!("2")),
+            ("/metadata/ownerReferences/0/uid", json!("u")),
+        ],
+    );
+    expect(
+        &status("resource.k8s.io", "resourceclaims"),
+        &[
+            ("/metadata/labels/a", json!("1")),
+            ("/metadata/ownerReferences/0/uid", json!("u")),
+            ("/status/replicas", json!(2)),
+        ],
+    );
+}
+
+#[test]
+fn subresources_change_only_their_part() {
+    let run = |group: &str, resource: &str, name: &str, mut new: Value, old: &Value| {
+        let mut pool = ServicePool::default();
+        with_context(&mut pool, |context| {
+            strategy(group, resource).prepare_for_subresource(name, &mut new, old, context)
+        });
+        new
+    };
+    let namespace = json!({"metadata": {"name": "n"}, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Terminating"}});
+    let new = run(
+        "",
+        "namespaces",
+        "finalize",
+        json!({"metadata": {"name": "n"}, "spec": {"finalizers": []}}),
+        &namespace,
+    );
+    expect(
+        &new,
+        &[
+            ("/spec/finalizers", json!([])),
+            ("/status/phase", json!("Terminating")),
+        ],
+    );
+    let kept = update(
+        "",
+        "namespaces",
+        json!({"metadata": {"name": "n"}, "spec": {"finalizers": []}}),
+        &namespace,
+    );
+    expect(&kept, &[("/spec/finalizers", json!(["kubernetes"]))]);
+
+    let request = json!({"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "spec": {"request": "a"}, "status": {"certificate": "c"}});
+    let sent = json!({"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "spec": {"request": "b"},
+                      "status": {"conditions": [{"type": "Approved", "status": "True"}]}});
+    let approved = run(
+        "certificates.k8s.io",
+        "certificatesigningrequests",
+        "approval",
+        sent.clone(),
+        &request,
+    );
+    expect(
+        &approved,
+        &[
+            ("/spec/request", json!("a")),
+            ("/status/certificate", json!("c")),
+            (
+                "/status/conditions/0/lastUpdateTime",
+                json!("2026-01-02T03:04:05Z"),
+            ),
+        ],
+    );
+    let by_status = run(
+        "certificates.k8s.io",
+        "certificatesigningrequests",
+        "status",
+        sent,
+        &request,
+    );
+    expect(&by_status, &[("/status/conditions", json!(null))]);
+
+    let pod =
+        json!({"metadata": {"generation": 1}, "spec": {"containers": [{"name": "a", "resources": {}}]}});
+    let sent = json!({"metadata": {"generation": 1}, "spec": {"nodeName": "x", "containers": [{"name": "a", "image": "y", "resources": {"limits": {"cpu": "1"}}}]}});
+    let resized = run("", "pods", "resize", sent, &pod);
+    expect(
+        &resized,
+        &[
+            (
+                "/spec",
+                json!({"containers": [{"name": "a", "resources": {"limits": {"cpu": "1"}}}]}),
+            ),
+            ("/metadata/generation", json!(2)),
+        ],
+    );
+}
+
+#[test]
+fn services_get_addresses_and_ports() {
+    let service = |spec: Value| create("", "services", json!({"metadata": {"name": "s"}, "spec": spec}));
+    expect(
+        &service(json!({"type": "ClusterIP", "selector": {"a": "b"}, "ports": [{"port": 80}]})),
+        &[
+            ("/spec/clusterIP", json!("10.0.0.17")),
+            ("/spec/clusterIPs", json!(["10.0.0.17"])),
+            ("/spec/ipFamilies", json!(["IPv4"])),
+            ("/spec/ipFamilyPolicy", json!("SingleStack")),
+            ("/spec/ports/0/nodePort", json!(null)),
+            ("/status", json!({"loadBalancer": {}})),
+        ],
+    );
+    expect(
+        &service(
+            json!({"type": "NodePort", "ports": [{"port": 53, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}, {"port": 80}]}),
+        ),
+        &[
+            ("/spec/ports/0/nodePort", json!(30_086)),
+            ("/spec/ports/1/nodePort", json!(30_086)),
+            ("/spec/ports/2/nodePort", json!(30_087)),
+        ],
+    );
+    expect(
+        &service(json!({"type": "ClusterIP", "clusterIP": "None", "selector": {"a": "b"}})),
+        &[
+            ("/spec/clusterIPs", json!(["None"])),
+            ("/spec/ipFamilies", json!(["IPv4"])),
+        ],
+    );
+    expect(
+        &service(json!({"type": "ClusterIP", "clusterIP": "None"})),
+        &[
+            ("/spec/ipFamilyPolicy", json!("RequireDualStack")),
+            ("/spec/ipFamilies", json!(["IPv4", "IPv6"])),
+        ],
+    );
+    expect(
+        &service(json!({"type": "ExternalName", "externalName": "a.b"})),
+        &[
+            ("/spec/clusterIP", json!(null)),
+            ("/spec/ipFamilies", json!(null)),
+        ],
+    );
+    expect(
+        &service(
+            json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local", "allocateLoadBalancerNodePorts": false, "ports": [{"port": 1}]}),
+        ),
+        &[
+            ("/spec/healthCheckNodePort", json!(30_086)),
+            ("/spec/ports/0/nodePort", json!(null)),
+        ],
+    );
+}
+
+#[test]
+fn what_is_taken_is_refused() {
+    #[track_caller]
+    fn check(spec: Value, message: &str) {
+        let mut pool = ServicePool::default();
+        pool.record(&json!({"spec": {"clusterIP": "10.0.0.5", "ports": [{"nodePort": 30_001}]}}));
+        let mut service = json!({"metadata": {}, "spec": spec});
+        let result = with_context(&mut pool, |context| {
+            strategy("", "services").prepare_for_create(&mut service, context)
+        });
+        let messages: Vec<String> = result.unwrap_err().iter().map(ToString::to_string).collect();
+        assert_eq!(messages, [message]);
+    }
+    check(
+        json!({"type": "ClusterIP", "clusterIP": "10.0.0.5"}),
+        "spec.clusterIPs: Invalid value: [\"10.0.0.5\"]: failed to allocate IP 10.0.0.5: provided IP is already allocated",
+    );
+    check(
+        json!({"type": "ClusterIP", "clusterIP": "10.1.0.5"}),
+        "spec.clusterIPs: Invalid value: [\"10.1.0.5\"]: failed to allocate IP 10.1.0.5: the provided network does not \
+         match the current range 10.0.0.0/24",
+    );
+    check(
+        json!({"type": "NodePort", "ports": [{"port": 1, "nodePort": 30_001}]}),
+        "spec.ports[0].nodePort: Invalid value: 30001: provided port is already allocated",
+    );
+    check(
+        json!({"type": "NodePort", "ports": [{"port": 1, "nodePort": 80}]}),
+        "spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is \
+         30000-32767",
+    );
+}
+
+#[test]
+fn services_keep_what_they_have_and_drop_what_their_type_lacks() {
+    let old = create(
+        "",
+        "services",
+        json!({"metadata": {"name": "s"}, "spec": {"type": "NodePort", "ports": [{"port": 80, "protocol": "TCP"}]}}),
+    );
+    let change = |spec: Value| {
+        update(
+            "",
+            "services",
+            json!({"metadata": {"name": "s"}, "spec": spec}),
+            &old,
+        )
+    };
+    expect(
+        &change(
+            json!({"type": "NodePort", "ports": [{"port": 80, "protocol": "TCP"}, {"port": 81, "protocol": "TCP"}]}),
+        ),
+        &[
+            ("/spec/clusterIP", json!("10.0.0.17")),
+            ("/spec/clusterIPs", json!(["10.0.0.17"])),
+            ("/spec/ports/0/nodePort", json!(30_086)),
+            ("/spec/ports/1/nodePort", json!(30_087)),
+        ],
+    );
+    let mut to_cluster = old["spec"].clone();
+    to_cluster["type"] = json!("ClusterIP");
+    expect(
+        &change(to_cluster),
+        &[
+            ("/spec/ports/0/nodePort", json!(null)),
+            ("/spec/clusterIP", json!("10.0.0.17")),
+        ],
+    );
+    let mut to_name = old["spec"].clone();
+    to_name["type"] = json!("ExternalName");
+    expect(
+        &change(to_name),
+        &[
+            ("/spec/clusterIP", json!(null)),
+            ("/spec/clusterIPs", json!(null)),
+            ("/spec/ipFamilies", json!(null)),
+        ],
+    );
+}
+
+#[test]
+fn field_selectors() {
+    #[track_caller]
+    fn check(group: &str, resource: &str, object: Value, field: &str, expect: Option<&str>) {
+        let strategy = strategy(group, resource);
+        assert_eq!(
+            strategy.selectable_field(&object, field).as_deref(),
+            expect,
+            "{resource} {field}"
+        );
+        assert_eq!(
+            strategy.is_selectable(field),
+            expect.is_some(),
+            "{resource} {field}"
+        );
+    }
+    let pod = json!({"metadata": {"name": "p", "namespace": "n"}, "spec": {"nodeName": "x"}, "status": {"phase": "Running"}});
+    check("", "pods", pod.clone(), "metadata.name", Some("p"));
+    check("", "pods", pod.clone(), "metadata.namespace", Some("n"));
+    check("", "pods", pod.clone(), "spec.nodeName", Some("x"));
+    check("", "pods", pod.clone(), "status.phase", Some("Running"));
+    check("", "pods", pod.clone(), "status.podIP", Some(""));
+    check("", "pods", pod.clone(), "spec.hostNetwork", Some("false"));
+    check("", "pods", pod, "spec.containers", None);
+    check("", "nodes", json!({}), "spec.unschedulable", Some("false"));
+    check("", "secrets", json!({"type": "Opaque"}), "type", Some("Opaque"));
+    check(
+        "batch",
+        "jobs",
+        json!({"status": {"succeeded": 3}}),
+        "status.successful",
+        Some("3"),
+    );
+    check("batch", "jobs", json!({}), "status.successful", Some("0"));
+    check(
+        "",
+        "events",
+        json!({"reportingComponent": "r"}),
+        "source",
+        Some("r"),
+    );
+    check(
+        "",
+        "events",
+        json!({"involvedObject": {"uid": "u"}}),
+        "involvedObject.uid",
+        Some("u"),
+    );
+    check(
+        "events.k8s.io",
+        "events",
+        json!({"regarding": {"kind": "Pod"}}),
+        "regarding.kind",
+        Some("Pod"),
+    );
+    check("", "configmaps", json!({}), "data", None);
+}

@@ -1,0 +1,17 @@
+//! Validation of each kind beyond its metadata, by the essentials of upstream's `pkg/apis/*/validation`.
+
+mod config;
+mod network;
+mod pod;
+mod policy;
+mod service;
+mod storage;
+mod workloads;
+
+pub(crate) use config::*;
+pub(crate) use network::*;
+pub(crate) use pod::{pod, pod_template, pod_update};
+pub(crate) use policy::*;
+pub(crate) use service::*;
+pub(crate) use storage::*;
+pub(crate) use workloads::*;
