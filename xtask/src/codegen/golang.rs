@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use super::definitions::NEWEST;
 use super::messages::{INLINE, MessageField, Messages, shorten, split};
 
-/// Reads all packages below a folder with the four checkouts.
+/// Reads all packages of the four modules with API types, below a folder such as Go's module cache for `k8s.io`.
 pub(crate) fn read(upstream: &Path) -> Result<Messages> {
     let mut source = Source::default();
     for module in [
@@ -20,8 +21,9 @@ pub(crate) fn read(upstream: &Path) -> Result<Messages> {
         "apiextensions-apiserver",
         "kube-aggregator",
     ] {
-        for folder in package_folders(module, &upstream.join(module))? {
-            source.read_package(&format!("k8s.io/{module}"), &upstream.join(module), &folder)?;
+        let root = upstream.join(format!("{module}@v0.{NEWEST}.0"));
+        for folder in package_folders(module, &root)? {
+            source.read_package(&format!("k8s.io/{module}"), &root, &folder)?;
         }
     }
     source.messages()

