@@ -1,1 +1,69 @@
-//! Reflector, DeltaFifo, indexer, shared informer and lister over a compact store.
+//! The cache: a copy of what the server has, kept up to date by list and watch, for handlers and readers.
+//!
+//! The road of one change: a [`ListerWatcher`] brings bytes; the reflector decides what they mean; a delta FIFO holds
+//! what the store has not taken in; the store keeps bytes by key and by index; every handler of the [`SharedInformer`]
+//! is told of the difference on a queue of its own; a [`Lister`] reads. [`Informers`] shares one informer between all
+//! who ask for the same resource and scope.
+//!
+//! The cache keeps bytes, not structs. It hands out [`Cached`]: key, uid and version at once, metadata and the typed
+//! object decoded when first asked for. Reflector, FIFO, store and listener queues are state machines without clock or
+//! network; one task drives them.
+//!
+//! It does not write, and it never hands out anything that a caller could change for others.
+//!
+//! ```
+//! # use std::sync::Arc;
+//! use k8s_openapi::api::core::v1::Pod;
+//! use kubewright_cache::{Cached, EventHandler, FinalState, HandlerOptions, Informers, Initial, WatchScope};
+//!
+//! struct Log;
+//!
+//! impl EventHandler<Pod> for Log {
+//!     fn on_add(&self, pod: &Cached<Pod>, _: Initial) {
+//!         println!("{} is there", pod.key());
+//!     }
+//!     fn on_update(&self, _: &Cached<Pod>, pod: &Cached<Pod>) {
+//!         println!("{} changed", pod.key());
+//!     }
+//!     fn on_delete(&self, pod: &Cached<Pod>, _: FinalState) {
+//!         println!("{} is gone", pod.key());
+//!     }
+//! }
+//!
+//! async fn follow(informers: &Informers) {
+//!     let pods = informers.informer::<Pod>(&WatchScope::default());
+//!     let handler = pods.add_handler(Log, HandlerOptions::default());
+//!     handler.synced().await;
+//!     for pod in pods.lister().list_namespace("default") {
+//!         println!("{}: {:?}", pod.name(), pod.metadata().labels);
+//!     }
+//! }
+//! ```
+
+mod backoff;
+mod cached;
+mod decoded;
+mod delta_fifo;
+mod driver;
+mod factory;
+mod informer;
+mod listener;
+mod lister;
+mod record;
+mod reflector;
+mod source;
+mod store;
+
+pub use crate::cached::Cached;
+pub use crate::factory::{Informers, Sources, WatchScope};
+pub use crate::informer::{
+    Failure, HandlerOptions, Health, Indexed, InformerOptions, MIN_RESYNC, Registration, SharedInformer,
+};
+pub use crate::listener::EventHandler;
+pub use crate::lister::{Lister, UnknownIndex};
+pub use crate::record::{DecodeError, MalformedObject, ManagedFields};
+pub use crate::reflector::{FirstList, ReflectorOptions, StreamingLists, Verb};
+pub use crate::source::{BoxFuture, ListPage, ListerWatcher, RawEvent, SourceError, WatchStream};
+pub use crate::store::{
+    FinalState, Initial, NAMESPACE_INDEX, OWNER_INDEX, StoreOptions, Transform, owner_uids,
+};

@@ -1,0 +1,136 @@
+//! What the cache hands out.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use kubewright_core::{DynamicObject, ObjectKey, ObjectMeta, ResourceVersion};
+use serde::de::DeserializeOwned;
+
+use crate::record::{Context, DecodeError, MalformedObject, ManagedFields, Record, peek};
+use crate::store::StoreOptions;
+
+/// An object in the cache, seen as a `K`.
+///
+/// Key, uid and version cost nothing; [`metadata`](Self::metadata) decodes the metadata alone and
+/// [`object`](Self::object) the whole object, both on first use, and both stay decoded while the store's byte budget
+/// allows. Objects are shared between all readers and never change: a newer version is another `Cached`.
+///
+/// `K` is a type from `k8s-openapi`, a derived custom resource, [`DynamicObject`] or
+/// [`PartialObject`](kubewright_core::PartialObject). It is only a view: [`view`](Self::view) changes it.
+pub struct Cached<K = DynamicObject> {
+    record: Arc<Record>,
+    kind: PhantomData<fn() -> K>,
+}
+
+impl<K> Cached<K> {
+    pub(crate) fn new(record: Arc<Record>) -> Self {
+        Self {
+            record,
+            kind: PhantomData,
+        }
+    }
+
+    /// An object that is in no store, such as one made by hand for a test or one that came another way.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes are not a JSON object with a name and a resource version.
+    pub fn from_json(raw: &[u8]) -> Result<Self, MalformedObject> {
+        let context = Arc::new(Context::new("", "", StoreOptions::default().decoded_bytes));
+        let record = Record::new(
+            raw,
+            peek(raw)?,
+            &context,
+            |namespace| namespace.into(),
+            ManagedFields::Keep,
+        )?;
+        Ok(Self::new(Arc::new(record)))
+    }
+
+    /// Namespace and name.
+    #[must_use]
+    pub fn key(&self) -> &ObjectKey {
+        self.record.key()
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.record.key().name
+    }
+
+    /// The namespace; `None` for a cluster-scoped object.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.record.key().namespace.as_deref()
+    }
+
+    /// The uid: two objects of the same key with different uids are different objects.
+    #[must_use]
+    pub fn uid(&self) -> &str {
+        self.record.uid()
+    }
+
+    /// The version of this state of the object.
+    #[must_use]
+    pub fn resource_version(&self) -> ResourceVersion {
+        self.record.resource_version()
+    }
+
+    /// Whether the other is the same state of the same object.
+    #[must_use]
+    pub fn same_version(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.record, &other.record)
+            || (self.uid() == other.uid() && self.record.version() == other.record.version())
+    }
+
+    /// The metadata, without managed fields, decoded without decoding the rest.
+    ///
+    /// A field that does not have the type it should have is left out (and logged): the server never sends one.
+    #[must_use]
+    pub fn metadata(&self) -> Arc<ObjectMeta> {
+        self.record.metadata()
+    }
+
+    /// The object as JSON. An item of a typed list comes without `kind` and `apiVersion`.
+    #[must_use]
+    pub fn raw(&self) -> Bytes {
+        self.record.raw().clone()
+    }
+
+    /// The whole object.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes do not fit `K`. One undecodable object concerns nobody who does not look at it.
+    pub fn object(&self) -> Result<Arc<K>, DecodeError>
+    where
+        K: DeserializeOwned + Send + Sync + 'static,
+    {
+        self.record.object()
+    }
+
+    /// The same object seen as another type.
+    #[must_use]
+    pub fn view<J>(&self) -> Cached<J> {
+        Cached::new(Arc::clone(&self.record))
+    }
+}
+
+impl<K> Clone for Cached<K> {
+    fn clone(&self) -> Self {
+        self.view()
+    }
+}
+
+impl<K> fmt::Debug for Cached<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cached")
+            .field("key", self.key())
+            .field("uid", &self.uid())
+            .field("resource_version", &self.record.version())
+            .finish_non_exhaustive()
+    }
+}

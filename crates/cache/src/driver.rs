@@ -1,0 +1,187 @@
+//! The thin shell around the reflector: does what it says and tells it what came of it.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+
+use kubewright_core::{ListOptions, ResourceVersion};
+use kubewright_core::{Status, WatchEventKind};
+use serde::Deserialize;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::delta_fifo::DeltaFifo;
+use crate::informer::Core;
+use crate::reflector::{Effect, Event, Page, Reflector};
+use crate::source::{ListPage, ListerWatcher, RawEvent, SourceError, WatchStream};
+use crate::store::Versions;
+
+/// Keeps a core up to date from a source, until it is dropped.
+pub(crate) struct Driver {
+    pub(crate) core: Arc<Core>,
+    pub(crate) source: Arc<dyn ListerWatcher>,
+    pub(crate) reflector: Reflector,
+    pub(crate) request_timeout: std::time::Duration,
+    pub(crate) fifo: DeltaFifo,
+    pub(crate) stream: Option<WatchStream>,
+}
+
+impl Driver {
+    pub(crate) async fn run(mut self) {
+        let mut event = Event::Timer;
+        let mut steps = 0u32;
+        loop {
+            let effects = self.reflector.step(event, Instant::now().into_std());
+            let mut request = None;
+            for effect in effects {
+                if let Some(effect) = self.take_in(effect) {
+                    request = Some(effect);
+                }
+            }
+            while let Some(batch) = self.fifo.pop() {
+                self.core.apply(batch);
+            }
+            event = match request {
+                Some(request) => self.perform(request).await,
+                None => Event::Timer,
+            };
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(STEPS_IN_A_ROW) {
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    /// Does what can be done at once, and gives back what takes time.
+    fn take_in(&mut self, effect: Effect) -> Option<Effect> {
+        match effect {
+            Effect::Replace(records, version) => self.fifo.replace(records, version),
+            Effect::Upsert(record) => self.fifo.upsert(record),
+            Effect::Delete(record) => self.fifo.delete(record),
+            Effect::Bookmark(version) => self.fifo.bookmark(version),
+            Effect::Report(verb, error) => self.core.report(verb, error),
+            Effect::Rewound => self.core.rewound(),
+            Effect::List(_) | Effect::Watch(_) | Effect::Read(_) | Effect::Wait(_) => return Some(effect),
+        }
+        None
+    }
+
+    async fn perform(&mut self, request: Effect) -> Event {
+        match request {
+            Effect::List(options) => {
+                self.stream = None;
+                Event::Page(self.list(options).await)
+            }
+            Effect::Watch(options) => {
+                // The old watch is closed before the new one is opened.
+                self.stream = None;
+                match timeout(self.request_timeout, self.source.watch(options)).await {
+                    Ok(Ok(stream)) => {
+                        self.stream = Some(stream);
+                        Event::Opened(Ok(()))
+                    }
+                    Ok(Err(error)) => Event::Opened(Err(error)),
+                    Err(_) => Event::Opened(Err(no_answer())),
+                }
+            }
+            Effect::Read(deadline) => self.read(Instant::from_std(deadline)).await,
+            Effect::Wait(until) => {
+                self.stream = None;
+                tokio::time::sleep_until(Instant::from_std(until)).await;
+                Event::Timer
+            }
+            _ => Event::Timer,
+        }
+    }
+
+    async fn list(&mut self, options: ListOptions) -> Result<Page, SourceError> {
+        let answer = timeout(self.request_timeout, self.source.list_page(options)).await;
+        let ListPage {
+            items,
+            resource_version,
+            continue_token,
+        } = answer.map_err(|_| no_answer())??;
+        let versions = self.reflector.versions(&resource_version);
+        let mut records = Vec::with_capacity(items.len());
+        for item in items {
+            match self.core.store.ingest(&item, versions) {
+                Ok(record) => records.push(record),
+                Err(error) => self.core.malformed(&error),
+            }
+        }
+        Ok(Page {
+            records,
+            version: resource_version,
+            continue_token,
+        })
+    }
+
+    /// The next event of the watch that concerns the reflector.
+    async fn read(&mut self, deadline: Instant) -> Event {
+        loop {
+            let Some(stream) = &mut self.stream else {
+                return Event::Closed(None);
+            };
+            let next = poll_fn(|cx| stream.as_mut().poll_next(cx));
+            let RawEvent { kind, object } = match timeout_at(deadline, next).await {
+                Err(_) => return Event::Silent,
+                Ok(None) => return Event::Closed(None),
+                Ok(Some(Err(error))) => return Event::Closed(Some(error)),
+                Ok(Some(Ok(event))) => event,
+            };
+            match kind {
+                WatchEventKind::Bookmark => match serde_json::from_slice::<Bookmark>(&object) {
+                    Ok(Bookmark { metadata }) => {
+                        return Event::Bookmark {
+                            version: metadata.resource_version,
+                            initial_events_end: metadata.annotations.initial_events_end == "true",
+                        };
+                    }
+                    Err(error) => tracing::warn!(%error, "a bookmark cannot be read"),
+                },
+                WatchEventKind::Error => {
+                    let error = match serde_json::from_slice::<Status>(&object) {
+                        Ok(status) => SourceError::status(status),
+                        Err(error) => SourceError::Transport {
+                            message: format!("an error event: {error}"),
+                        },
+                    };
+                    return Event::Closed(Some(error));
+                }
+                WatchEventKind::Added | WatchEventKind::Modified | WatchEventKind::Deleted => {
+                    match self.core.store.ingest(&object, Versions::Trusted) {
+                        Ok(record) => return Event::Object(kind, record),
+                        // One object that makes no sense concerns no other.
+                        Err(error) => self.core.malformed(&error),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Steps before other tasks get a turn: a source in the same process may always be ready.
+const STEPS_IN_A_ROW: u32 = 64;
+
+fn no_answer() -> SourceError {
+    SourceError::Transport {
+        message: "no answer within the request timeout".to_owned(),
+    }
+}
+
+#[derive(Deserialize)]
+struct Bookmark {
+    metadata: BookmarkMetadata,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct BookmarkMetadata {
+    resource_version: ResourceVersion,
+    #[serde(default)]
+    annotations: BookmarkAnnotations,
+}
+
+#[derive(Deserialize, Default)]
+struct BookmarkAnnotations {
+    #[serde(rename = "k8s.io/initial-events-end", default)]
+    initial_events_end: String,
+}

@@ -1,0 +1,130 @@
+//! One informer for each resource, namespace and selector, however many ask for it.
+
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+use hashbrown::HashMap;
+use kubewright_core::{ApiResource, FieldSelector, LabelSelector, StaticResource};
+use parking_lot::Mutex;
+
+use crate::informer::{InformerOptions, Inner, SharedInformer};
+use crate::source::ListerWatcher;
+
+/// Which objects of a resource an informer sees. The default is all.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WatchScope {
+    /// Those of one namespace; `None` means all, and cluster-scoped objects.
+    pub namespace: Option<String>,
+    /// Those whose labels match.
+    pub labels: LabelSelector,
+    /// Those whose fields match.
+    pub fields: FieldSelector,
+}
+
+impl WatchScope {
+    /// All objects of one namespace.
+    #[must_use]
+    pub fn namespace(namespace: impl Into<String>) -> Self {
+        Self {
+            namespace: Some(namespace.into()),
+            ..Self::default()
+        }
+    }
+}
+
+/// Makes the source of an informer: a client.
+pub trait Sources: Send + Sync + 'static {
+    /// A source of the objects of a resource in a scope.
+    fn source(&self, resource: &ApiResource, scope: &WatchScope) -> Arc<dyn ListerWatcher>;
+}
+
+impl<F> Sources for F
+where
+    F: Fn(&ApiResource, &WatchScope) -> Arc<dyn ListerWatcher> + Send + Sync + 'static,
+{
+    fn source(&self, resource: &ApiResource, scope: &WatchScope) -> Arc<dyn ListerWatcher> {
+        self(resource, scope)
+    }
+}
+
+/// Hands out informers, one for each resource and scope: typed, dynamic and metadata readers share its watch and its
+/// store. An informer starts when it is first asked for and stops when nobody holds it any more; asking again starts a
+/// new one.
+pub struct Informers {
+    sources: Box<dyn Sources>,
+    options: InformerOptions,
+    running: Mutex<HashMap<Key, Weak<Inner>>>,
+}
+
+/// Selectors are compared as they are written on the wire.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    resource: ApiResource,
+    namespace: Option<String>,
+    labels: String,
+    fields: String,
+}
+
+impl Informers {
+    /// Informers over these sources, all with the same options.
+    #[must_use]
+    pub fn new(sources: impl Sources, options: InformerOptions) -> Self {
+        Self {
+            sources: Box::new(sources),
+            options,
+            running: Mutex::default(),
+        }
+    }
+
+    /// The informer of a kind that is known at compile time.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    #[must_use]
+    pub fn informer<K: StaticResource>(&self, scope: &WatchScope) -> SharedInformer<K> {
+        self.informer_for(&K::api_resource(), scope)
+    }
+
+    /// The informer of any resource, seen as a `K`: use `DynamicObject`, or `PartialObject` for metadata.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    #[must_use]
+    pub fn informer_for<K>(&self, resource: &ApiResource, scope: &WatchScope) -> SharedInformer<K> {
+        let key = Key {
+            resource: resource.clone(),
+            namespace: scope.namespace.clone(),
+            labels: scope.labels.to_string(),
+            fields: scope.fields.to_string(),
+        };
+        let mut running = self.running.lock();
+        if let Some(inner) = running.get(&key).and_then(Weak::upgrade) {
+            return SharedInformer::from_inner(inner);
+        }
+        running.retain(|_, inner| inner.strong_count() > 0);
+        let source = self.sources.source(resource, scope);
+        let inner = Arc::new(Inner::spawn(resource.clone(), source, self.options.clone()));
+        running.insert(key, Arc::downgrade(&inner));
+        SharedInformer::from_inner(inner)
+    }
+
+    /// How many informers run.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        self.running
+            .lock()
+            .values()
+            .filter(|inner| inner.strong_count() > 0)
+            .count()
+    }
+}
+
+impl fmt::Debug for Informers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Informers")
+            .field("running", &self.running())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,570 @@
+//! Keeping up with a resource on the server, as a state machine.
+//!
+//! The machine is told what a list or watch gave and says what to do next; [`driver`](crate::driver) does it. What it
+//! follows is client-go's `tools/cache/reflector.go`, with its known faults avoided: a bookmark that never comes has a
+//! deadline, expired versions never loop, a watch that ends at once is a failure, each attempt at a streaming list
+//! begins with an empty buffer.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hashbrown::HashMap;
+use kubewright_core::{ListOptions, ObjectKey, ResourceVersion, VersionMatch, WatchEventKind};
+
+use crate::backoff::Backoff;
+use crate::record::Record;
+use crate::source::SourceError;
+use crate::store::Versions;
+
+/// How a reflector lists and watches. Every value is valid.
+#[derive(Debug, Clone)]
+pub struct ReflectorOptions {
+    /// Objects in one page of a list; 0 asks for all at once. Default: 500.
+    pub page_size: u64,
+    /// How fresh the first list must be. Default: [`FirstList::Consistent`].
+    pub first_list: FirstList,
+    /// Whether the initial state is taken from a watch (KEP-3157). Default: [`StreamingLists::Try`].
+    pub streaming_lists: StreamingLists,
+    /// How long a streaming list may be silent before its final bookmark; then the reflector lists instead, and keeps to
+    /// it. Default: 10 s.
+    pub bookmark_deadline: Duration,
+    /// The shortest time for which a watch is asked for; each asks for a random time between this and twice this.
+    /// Default: 5 min.
+    pub min_watch: Duration,
+    /// How long a page, or the answer to a watch, may take. Default: 60 s.
+    pub request_timeout: Duration,
+    /// How long after the end it asked for a watch is given up as dead. Default: 30 s.
+    pub watch_grace: Duration,
+    /// The first wait after a failure. Default: 800 ms.
+    pub backoff_base: Duration,
+    /// The longest wait before jitter, which can double it. Default: 30 s.
+    pub backoff_max: Duration,
+    /// After so long without a failure waits start small again. Default: 2 min.
+    pub backoff_reset: Duration,
+}
+
+impl Default for ReflectorOptions {
+    fn default() -> Self {
+        Self {
+            page_size: 500,
+            first_list: FirstList::default(),
+            streaming_lists: StreamingLists::default(),
+            bookmark_deadline: Duration::from_secs(10),
+            min_watch: Duration::from_secs(300),
+            request_timeout: Duration::from_secs(60),
+            watch_grace: Duration::from_secs(30),
+            backoff_base: Duration::from_millis(800),
+            backoff_max: Duration::from_secs(30),
+            backoff_reset: Duration::from_secs(120),
+        }
+    }
+}
+
+/// How fresh the first list must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FirstList {
+    /// It has everything that was written before it. A controller that restarts never goes back in time.
+    #[default]
+    Consistent,
+    /// Whatever the server has at hand (version "0"), as client-go does: cheaper for old servers, and possibly older
+    /// than what was seen before a restart.
+    Any,
+}
+
+/// Whether the initial state is taken from a watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StreamingLists {
+    /// Yes, falling back to lists where the server cannot.
+    #[default]
+    Try,
+    /// No.
+    Never,
+}
+
+/// What the machine is told.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// Begin, or time passed that [`Effect::Wait`] asked for.
+    Timer,
+    /// The answer to [`Effect::List`].
+    Page(Result<Page, SourceError>),
+    /// The answer to [`Effect::Watch`].
+    Opened(Result<(), SourceError>),
+    /// Something came over the watch.
+    Object(WatchEventKind, Arc<Record>),
+    /// A bookmark came over the watch.
+    Bookmark {
+        version: ResourceVersion,
+        initial_events_end: bool,
+    },
+    /// The watch ended, or carried an error.
+    Closed(Option<SourceError>),
+    /// Nothing came until the deadline of [`Effect::Watch`].
+    Silent,
+}
+
+/// A page whose items are taken in.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    pub(crate) records: Vec<Arc<Record>>,
+    pub(crate) version: String,
+    pub(crate) continue_token: String,
+}
+
+/// What the machine wants done. The last effect of a step is a request, a wait or [`Effect::Read`].
+#[derive(Debug)]
+pub(crate) enum Effect {
+    /// Ask for a page and answer with [`Event::Page`].
+    List(ListOptions),
+    /// Close what watch there is, open one and answer with [`Event::Opened`].
+    Watch(ListOptions),
+    /// Go on reading the watch; after this time without an event say [`Event::Silent`].
+    Read(Instant),
+    /// Close what watch there is and say [`Event::Timer`] at this time.
+    Wait(Instant),
+    /// The state of the server is this.
+    Replace(Vec<Arc<Record>>, ResourceVersion),
+    /// One object changed.
+    Upsert(Arc<Record>),
+    /// One object is gone.
+    Delete(Arc<Record>),
+    /// Nothing changed up to this version.
+    Bookmark(ResourceVersion),
+    /// A failure, for whoever watches over this.
+    Report(Verb, SourceError),
+    /// The server's history was rewound: versions go backwards.
+    Rewound,
+}
+
+/// What failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// A list.
+    List,
+    /// A watch.
+    Watch,
+}
+
+impl Verb {
+    /// The verb as RBAC knows it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Watch => "watch",
+        }
+    }
+}
+
+#[derive(Debug)]
+enum State {
+    /// Nothing runs; what comes next when the time has come.
+    Idle(Next),
+    /// A list is under way.
+    Listing(Listing),
+    /// A watch that brings the initial state first.
+    Streaming {
+        buffer: HashMap<ObjectKey, Arc<Record>>,
+        stream: Stream,
+    },
+    /// A watch.
+    Watching(Stream),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// Get the whole state, by list or streaming list.
+    Sync,
+    /// Get the whole state by a list.
+    List,
+    /// Go on watching from the last version.
+    Watch,
+}
+
+#[derive(Debug, Default)]
+struct Listing {
+    records: Vec<Arc<Record>>,
+    /// The version of the first page.
+    version: Option<String>,
+    /// Pages expired: everything is asked for at once.
+    unpaged: bool,
+}
+
+#[derive(Debug)]
+struct Stream {
+    opened: Option<Instant>,
+    events: u64,
+    deadline: Instant,
+}
+
+/// Failures in a row after which something else is tried.
+#[derive(Debug, Default)]
+struct Failures {
+    /// Versions that the server did not have, without a success in between.
+    expired: u32,
+    /// Streaming lists that broke off.
+    streams: u32,
+    /// Watches that ended with an error of the server.
+    watches: u32,
+}
+
+/// A watch that ends sooner than this without an event is a failure.
+const VERY_SHORT_WATCH: Duration = Duration::from_secs(1);
+
+/// After so many broken streaming lists in a row an ordinary list is tried.
+const MAX_BROKEN_STREAMS: u32 = 2;
+
+/// After so many internal errors of a watch in a row its state is fetched anew.
+const MAX_WATCH_ERRORS: u32 = 5;
+
+/// The machine.
+#[derive(Debug)]
+pub(crate) struct Reflector {
+    options: ReflectorOptions,
+    state: State,
+    /// The version up to which everything was seen; empty before the first state.
+    last: ResourceVersion,
+    /// The server did not have `last`: the next state is asked for without it.
+    last_unavailable: bool,
+    /// The server cannot stream lists.
+    no_streaming: bool,
+    failures: Failures,
+    backoff: Backoff,
+    random: fastrand::Rng,
+}
+
+impl Reflector {
+    pub(crate) fn new(options: ReflectorOptions, random: fastrand::Rng) -> Self {
+        let backoff = Backoff::new(options.backoff_base, options.backoff_max, options.backoff_reset);
+        Self {
+            options,
+            state: State::Idle(Next::Sync),
+            last: ResourceVersion::default(),
+            last_unavailable: false,
+            no_streaming: false,
+            failures: Failures::default(),
+            backoff,
+            random,
+        }
+    }
+
+    /// Whether a list of this version can be older than what was seen, so that versions prove nothing.
+    pub(crate) fn versions(&self, list: &str) -> Versions {
+        match ResourceVersion::new(list).compare(&self.last) {
+            Some(std::cmp::Ordering::Less) => Versions::Doubted,
+            _ => Versions::Trusted,
+        }
+    }
+
+    /// One step. An event that does not fit the state (a late answer) leads to nothing but the effect that goes on.
+    pub(crate) fn step(&mut self, event: Event, now: Instant) -> Vec<Effect> {
+        let mut effects = Vec::with_capacity(2);
+        match (std::mem::replace(&mut self.state, State::Idle(Next::Sync)), event) {
+            (State::Idle(next), _) => self.begin(next, now, &mut effects),
+            (State::Listing(listing), Event::Page(Ok(page))) => self.page(listing, page, now, &mut effects),
+            (State::Listing(listing), Event::Page(Err(error))) => {
+                self.list_failed(&listing, error, now, &mut effects);
+            }
+            (State::Streaming { buffer, stream }, event) => {
+                self.streaming(buffer, stream, event, now, &mut effects);
+            }
+            (State::Watching(stream), event) => self.watching(stream, event, now, &mut effects),
+            (State::Listing(_), _) => self.begin(Next::List, now, &mut effects),
+        }
+        effects
+    }
+
+    fn begin(&mut self, next: Next, now: Instant, effects: &mut Vec<Effect>) {
+        let streaming = self.options.streaming_lists == StreamingLists::Try && !self.no_streaming;
+        match next {
+            Next::Sync if streaming => {
+                let stream = self.new_stream(now);
+                effects.push(Effect::Watch(ListOptions {
+                    send_initial_events: Some(true),
+                    version_match: Some(VersionMatch::NotOlderThan),
+                    resource_version: self.wanted_version(),
+                    ..self.watch_options(&stream, now)
+                }));
+                self.state = State::Streaming {
+                    buffer: HashMap::new(),
+                    stream,
+                };
+            }
+            Next::Sync | Next::List => self.list(Listing::default(), String::new(), effects),
+            Next::Watch => {
+                let stream = self.new_stream(now);
+                let resource_version = self.last.to_string();
+                effects.push(Effect::Watch(ListOptions {
+                    resource_version,
+                    ..self.watch_options(&stream, now)
+                }));
+                self.state = State::Watching(stream);
+            }
+        }
+    }
+
+    /// The version to ask a list for: at least what was seen, so that time never runs backwards.
+    fn wanted_version(&self) -> String {
+        if self.last_unavailable {
+            String::new()
+        } else {
+            self.last.to_string()
+        }
+    }
+
+    fn list(&mut self, listing: Listing, continue_token: String, effects: &mut Vec<Effect>) {
+        let mut options = ListOptions {
+            limit: if listing.unpaged {
+                0
+            } else {
+                self.options.page_size
+            },
+            ..ListOptions::default()
+        };
+        if continue_token.is_empty() {
+            options.resource_version = self.wanted_version();
+            if self.last.is_empty() && !self.last_unavailable && self.options.first_list == FirstList::Any {
+                options.resource_version = "0".to_owned();
+            } else if !options.resource_version.is_empty() {
+                // With a limit, a version alone would mean exactly this one.
+                options.version_match = Some(VersionMatch::NotOlderThan);
+            }
+        } else {
+            options.continue_token = continue_token;
+        }
+        effects.push(Effect::List(options));
+        self.state = State::Listing(listing);
+    }
+
+    fn page(&mut self, mut listing: Listing, page: Page, now: Instant, effects: &mut Vec<Effect>) {
+        listing.records.extend(page.records);
+        let version = listing.version.get_or_insert(page.version).clone();
+        if !page.continue_token.is_empty() {
+            return self.list(listing, page.continue_token, effects);
+        }
+        self.synced(listing.records, ResourceVersion::new(version), effects);
+        self.begin(Next::Watch, now, effects);
+    }
+
+    /// The whole state is here.
+    fn synced(&mut self, records: Vec<Arc<Record>>, version: ResourceVersion, effects: &mut Vec<Effect>) {
+        if self.versions(version.as_str()) == Versions::Doubted {
+            effects.push(Effect::Rewound);
+        }
+        effects.push(Effect::Replace(records, version.clone()));
+        self.last = version;
+        self.last_unavailable = false;
+        self.failures.streams = 0;
+    }
+
+    fn list_failed(
+        &mut self,
+        listing: &Listing,
+        error: SourceError,
+        now: Instant,
+        effects: &mut Vec<Effect>,
+    ) {
+        let expired = error.is_expired();
+        if expired && listing.version.is_some() && !listing.unpaged {
+            // The continue token went stale: slow pages of a large list. All at once cannot.
+            return self.list(
+                Listing {
+                    unpaged: true,
+                    ..Listing::default()
+                },
+                String::new(),
+                effects,
+            );
+        }
+        if (expired || error.is_too_large_version()) && !self.last_unavailable {
+            self.last_unavailable = true;
+            return self.list(Listing::default(), String::new(), effects);
+        }
+        self.fail(Verb::List, error, Next::Sync, now, effects);
+    }
+
+    fn streaming(
+        &mut self,
+        mut buffer: HashMap<ObjectKey, Arc<Record>>,
+        mut stream: Stream,
+        event: Event,
+        now: Instant,
+        effects: &mut Vec<Effect>,
+    ) {
+        match event {
+            Event::Opened(Ok(())) => stream.open(now),
+            Event::Object(WatchEventKind::Deleted, record) => {
+                stream.events += 1;
+                buffer.remove(record.key());
+            }
+            Event::Object(_, record) => {
+                stream.events += 1;
+                buffer.insert(record.key().clone(), record);
+            }
+            Event::Bookmark {
+                version,
+                initial_events_end: true,
+            } => {
+                let records = buffer.into_values().collect();
+                self.synced(records, version, effects);
+                self.failures.expired = 0;
+                stream.events += 1;
+                effects.push(Effect::Read(stream.deadline));
+                self.state = State::Watching(stream);
+                return;
+            }
+            Event::Bookmark { .. } | Event::Timer | Event::Page(_) => {}
+            Event::Opened(Err(error)) | Event::Closed(Some(error)) => {
+                return self.stream_failed(error, now, effects);
+            }
+            Event::Closed(None) => {
+                let message = "the streaming list ended before its last bookmark".to_owned();
+                return self.stream_failed(SourceError::Transport { message }, now, effects);
+            }
+            Event::Silent => {
+                // A proxy that drops bookmarks, or a server that never sends this one.
+                self.no_streaming = true;
+                let message = "the last bookmark of the streaming list does not come".to_owned();
+                effects.push(Effect::Report(Verb::Watch, SourceError::Transport { message }));
+                return self.begin(Next::List, now, effects);
+            }
+        }
+        effects.push(Effect::Read(now + self.options.bookmark_deadline));
+        self.state = State::Streaming { buffer, stream };
+    }
+
+    fn stream_failed(&mut self, error: SourceError, now: Instant, effects: &mut Vec<Effect>) {
+        if error.is_unsupported() {
+            self.no_streaming = true;
+            return self.begin(Next::List, now, effects);
+        }
+        if (error.is_expired() || error.is_too_large_version()) && !self.last_unavailable {
+            self.last_unavailable = true;
+            return self.begin(Next::Sync, now, effects);
+        }
+        self.failures.streams += 1;
+        let next = if self.failures.streams < MAX_BROKEN_STREAMS {
+            Next::Sync
+        } else {
+            Next::List
+        };
+        self.fail(Verb::Watch, error, next, now, effects);
+    }
+
+    fn watching(&mut self, mut stream: Stream, event: Event, now: Instant, effects: &mut Vec<Effect>) {
+        match event {
+            Event::Opened(Ok(())) => stream.open(now),
+            Event::Object(kind, record) => {
+                stream.events += 1;
+                self.progress(record.resource_version());
+                effects.push(match kind {
+                    WatchEventKind::Deleted => Effect::Delete(record),
+                    _ => Effect::Upsert(record),
+                });
+            }
+            Event::Bookmark { version, .. } => {
+                stream.events += 1;
+                self.progress(version.clone());
+                effects.push(Effect::Bookmark(version));
+            }
+            Event::Timer | Event::Page(_) => {}
+            Event::Opened(Err(error)) => return self.watch_failed(error, now, effects),
+            Event::Closed(Some(error)) if stream.was_short(now) || error.as_status().is_some() => {
+                return self.watch_failed(error, now, effects);
+            }
+            // Connections break now and then: the first thing to do is to go on where it broke.
+            Event::Closed(_) | Event::Silent => {
+                if stream.was_short(now) {
+                    let message = "the watch ended at once without an event".to_owned();
+                    return self.fail(
+                        Verb::Watch,
+                        SourceError::Transport { message },
+                        Next::Watch,
+                        now,
+                        effects,
+                    );
+                }
+                return self.begin(Next::Watch, now, effects);
+            }
+        }
+        effects.push(Effect::Read(stream.deadline));
+        self.state = State::Watching(stream);
+    }
+
+    /// The watch works, and this is how far it got.
+    fn progress(&mut self, version: ResourceVersion) {
+        self.last = version;
+        self.failures.expired = 0;
+        self.failures.watches = 0;
+    }
+
+    fn watch_failed(&mut self, error: SourceError, now: Instant, effects: &mut Vec<Effect>) {
+        if error.is_expired() || error.is_too_large_version() {
+            self.failures.expired += 1;
+            // A list "not older than" an expired version may well be served from a cache that is as old: the second
+            // time in a row the version is left out. One that is too large will not come at all.
+            self.last_unavailable = self.failures.expired > 1 || error.is_too_large_version();
+            if self.failures.expired > 2 {
+                return self.fail(Verb::Watch, error, Next::Sync, now, effects);
+            }
+            return self.begin(Next::Sync, now, effects);
+        }
+        let same_version = match &error {
+            SourceError::ConnectionRefused { .. } | SourceError::Transport { .. } => true,
+            SourceError::Status { status, .. } => {
+                let passing = error.is_too_many_requests() || matches!(status.code, 500 | 503 | 504);
+                self.failures.watches += u32::from(passing && !error.is_too_many_requests());
+                passing && self.failures.watches < MAX_WATCH_ERRORS
+            }
+        };
+        if !same_version {
+            self.failures.watches = 0;
+        }
+        let next = if same_version { Next::Watch } else { Next::Sync };
+        self.fail(Verb::Watch, error, next, now, effects);
+    }
+
+    /// Waits, and says why.
+    fn fail(&mut self, verb: Verb, error: SourceError, next: Next, now: Instant, effects: &mut Vec<Effect>) {
+        let wait = self
+            .backoff
+            .next(now, &mut self.random)
+            .max(error.retry_after().unwrap_or_default());
+        effects.push(Effect::Report(verb, error));
+        effects.push(Effect::Wait(now + wait));
+        self.state = State::Idle(next);
+    }
+
+    fn new_stream(&mut self, now: Instant) -> Stream {
+        let seconds = self.options.min_watch.as_secs().max(1);
+        let asked = Duration::from_secs(seconds + self.random.u64(0..=seconds));
+        Stream {
+            opened: None,
+            events: 0,
+            deadline: now + asked + self.options.watch_grace,
+        }
+    }
+
+    fn watch_options(&self, stream: &Stream, now: Instant) -> ListOptions {
+        let asked = stream
+            .deadline
+            .saturating_duration_since(now)
+            .saturating_sub(self.options.watch_grace);
+        ListOptions {
+            watch: true,
+            allow_bookmarks: true,
+            timeout_seconds: Some(asked.as_secs()),
+            ..ListOptions::default()
+        }
+    }
+}
+
+impl Stream {
+    fn open(&mut self, now: Instant) {
+        self.opened.get_or_insert(now);
+    }
+
+    fn was_short(&self, now: Instant) -> bool {
+        self.events == 0 && self.opened.is_none_or(|opened| now < opened + VERY_SHORT_WATCH)
+    }
+}

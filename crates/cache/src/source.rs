@@ -1,0 +1,157 @@
+//! Where a reflector gets its objects from.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_core::Stream;
+use kubewright_core::{ListOptions, Status, StatusReason, WatchEventKind};
+
+/// Lists and watches one resource, in one namespace or all, under one selector.
+///
+/// The source adds its own namespace and selectors to the options, which say the rest. Objects are handed over as the
+/// bytes the server sent: the store looks only at what it needs.
+pub trait ListerWatcher: Send + Sync + 'static {
+    /// One page of a list.
+    fn list_page(&self, options: ListOptions) -> BoxFuture<'_, Result<ListPage, SourceError>>;
+
+    /// Opens a watch. The stream ends when the server or the network ends it.
+    fn watch(&self, options: ListOptions) -> BoxFuture<'_, Result<WatchStream, SourceError>>;
+}
+
+/// A boxed future.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The events of one watch.
+pub type WatchStream = Pin<Box<dyn Stream<Item = Result<RawEvent, SourceError>> + Send>>;
+
+/// One page of a list, items undecoded.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListPage {
+    /// The items, as JSON objects. They may share one buffer: what is kept is copied.
+    pub items: Vec<Bytes>,
+    /// `metadata.resourceVersion` of the list.
+    pub resource_version: String,
+    /// `metadata.continue` of the list; empty on the last page.
+    pub continue_token: String,
+}
+
+/// One watch event, its object undecoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawEvent {
+    /// What happened.
+    pub kind: WatchEventKind,
+    /// The object; for a bookmark an object with a version alone, for an error a `Status`.
+    pub object: Bytes,
+}
+
+/// Why a list or a watch failed.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// The server answered with a failure.
+    Status {
+        /// The answer.
+        status: Box<Status>,
+        /// From the `Retry-After` header or the status' details.
+        retry_after: Option<Duration>,
+    },
+    /// Nobody listens where the server should be: it is most likely restarting.
+    ConnectionRefused {
+        /// What the network said.
+        message: String,
+    },
+    /// The connection failed otherwise, or what came over it makes no sense.
+    Transport {
+        /// What went wrong.
+        message: String,
+    },
+}
+
+impl fmt::Display for SourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status { status, .. } => write!(f, "{status}"),
+            Self::ConnectionRefused { message } | Self::Transport { message } => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for SourceError {}
+
+impl SourceError {
+    /// A failure that the server sent.
+    #[must_use]
+    pub fn status(status: Status) -> Self {
+        let seconds = status
+            .details
+            .as_ref()
+            .map_or(0, |details| details.retry_after_seconds);
+        let retry_after = (seconds > 0).then(|| Duration::from_secs(seconds.into()));
+        Self::Status {
+            status: Box::new(status),
+            retry_after,
+        }
+    }
+
+    /// The server's answer, if it gave one.
+    #[must_use]
+    pub fn as_status(&self) -> Option<&Status> {
+        match self {
+            Self::Status { status, .. } => Some(status),
+            _ => None,
+        }
+    }
+
+    /// The version asked for is not kept any more: 410, as reason `Expired` or `Gone`.
+    #[must_use]
+    pub fn is_expired(&self) -> bool {
+        self.as_status().is_some_and(|status| {
+            matches!(status.reason, StatusReason::Expired | StatusReason::Gone) || status.code == 410
+        })
+    }
+
+    /// The version asked for is newer than the server's, which was restored or replaced.
+    ///
+    /// Servers say it in three ways: as the cause `ResourceVersionTooLarge`, as a cause with the message "Too large
+    /// resource version", or, the oldest, as a 504 whose own message says so (apimachinery `errors.go`,
+    /// `IsTooLargeResourceVersion`; client-go `reflector.go`, `isTooLargeResourceVersionError`).
+    #[must_use]
+    pub fn is_too_large_version(&self) -> bool {
+        const TEXT: &str = "Too large resource version";
+        self.as_status().is_some_and(|status| {
+            status.has_cause("ResourceVersionTooLarge")
+                || (status.reason == StatusReason::Timeout || status.code == 504)
+                    && (status.message.contains(TEXT)
+                        || status
+                            .details
+                            .iter()
+                            .flat_map(|d| &d.causes)
+                            .any(|c| c.message.contains(TEXT)))
+        })
+    }
+
+    /// The server asks for fewer requests.
+    #[must_use]
+    pub fn is_too_many_requests(&self) -> bool {
+        self.as_status()
+            .is_some_and(|status| status.reason == StatusReason::TooManyRequests || status.code == 429)
+    }
+
+    /// The server refuses the request's form: for a streaming list, one that it does not know (KEP-3157).
+    pub(crate) fn is_unsupported(&self) -> bool {
+        self.as_status()
+            .is_some_and(|status| matches!(status.code, 400 | 405 | 406 | 422))
+    }
+
+    /// How long the server asks to wait.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Status { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+}
