@@ -9,6 +9,24 @@
 //! * custom resources follow the `additionalPrinterColumns` of their version ([`CustomColumns`]);
 //! * everything else shows its name and when it was created.
 //!
+//! ```
+//! use kubewright_apiserver::table::{IncludeObject, Printer, TableVersion, table};
+//! use serde_json::json;
+//!
+//! let printer = Printer::for_builtin("", "v1", "Namespace");
+//! let object = json!({
+//!     "apiVersion": "v1", "kind": "Namespace",
+//!     "metadata": {"name": "default", "creationTimestamp": "2026-01-01T00:00:00Z"},
+//!     "status": {"phase": "Active"},
+//! });
+//! let now = "2026-01-01T00:05:00Z".parse().expect("a timestamp");
+//! let row = printer.row(&object, IncludeObject::Metadata, TableVersion::V1, now);
+//! assert_eq!(row["cells"], json!(["default", "Active", "5m"]));
+//! let list = json!({"resourceVersion": "42"});
+//! let table = table(&list, vec![row], Some(&printer.columns()), TableVersion::V1);
+//! assert_eq!(table["columnDefinitions"][2]["name"], "Age");
+//! ```
+//!
 //! Everything here is pure: objects are the JSON of the served version, the clock is an argument. Printing never fails;
 //! a field of an unexpected shape reads as if it were absent.
 //!
@@ -140,7 +158,8 @@ impl Printer {
     }
 
     /// One object as a `TableRow`: its cells, the row conditions (a pod that ran to its end is `Completed`) and as much
-    /// of the object as `include` asks for. Ages are counted from `now`.
+    /// of the object as `include` asks for. Ages are counted from `now`. The object has its `apiVersion` and `kind`, which
+    /// items of a list leave out elsewhere: a row with the whole object shows them.
     pub fn row(
         &self,
         object: &Value,

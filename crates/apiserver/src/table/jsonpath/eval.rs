@@ -152,12 +152,12 @@ impl Search {
             ([], _) | (_, []) => Ok(false),
             ([left], [right]) => compare(operator, left, right),
             ([_], _) => Err(Error::Incomparable {
-                left: "value",
-                right: "list of values",
+                left: "a value",
+                right: "a list of values",
             }),
             _ => Err(Error::Incomparable {
-                left: "list of values",
-                right: "value",
+                left: "a list of values",
+                right: "a value",
             }),
         }
     }

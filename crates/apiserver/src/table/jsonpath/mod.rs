@@ -18,6 +18,17 @@
 //! different types are errors. What is left out: text around the action, several actions, `range` and `end`, which need
 //! a template around a path.
 //!
+//! ```
+//! use kubewright_apiserver::table::jsonpath::{self, JsonPath};
+//! use serde_json::json;
+//!
+//! let object = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+//! let path = JsonPath::parse(r#".status.conditions[?(@.type=="Ready")].status"#)?;
+//! assert_eq!(path.find(&object)?, [&json!("True")]);
+//! assert_eq!(jsonpath::text(&object["status"]["conditions"][0]), r#"{"status":"True","type":"Ready"}"#);
+//! # Ok::<(), jsonpath::Error>(())
+//! ```
+//!
 //! Upstream: `client-go/util/jsonpath`, with missing keys allowed. Where upstream walks a map in random order, this walks
 //! it sorted by key.
 
@@ -97,7 +108,7 @@ pub enum Error {
     #[error("two recursive descents in a row")]
     RepeatedDescent,
     /// An index or filter applied to something else than an array.
-    #[error("a {found} is not an array")]
+    #[error("{found} is not an array")]
     NotAnArray {
         /// The JSON type found.
         found: &'static str,
@@ -121,7 +132,7 @@ pub enum Error {
         step: i64,
     },
     /// A comparison of several values, of an object or array, or of two types.
-    #[error("a filter compares a {left} with a {right}")]
+    #[error("a filter cannot compare {left} with {right}")]
     Incomparable {
         /// Type of the left side.
         left: &'static str,

@@ -145,23 +145,23 @@ fn faults_are_told() {
         ),
         (".numbers[3:1]", "error: the range [3:1:1] is not ascending"),
         (".numbers[0:2:0]", "error: the range [0:2:0] is not ascending"),
-        (".kind[0]", "error: a string is not an array"),
-        (".items[0][?(@.a)]", "error: a map is not an array"),
+        (".kind[0]", "error: string is not an array"),
+        (".items[0][?(@.a)]", "error: map is not an array"),
         (
             ".numbers[?(@==\"1\")]",
-            "error: a filter compares a integer with a string",
+            "error: a filter cannot compare integer with string",
         ),
         (
             ".numbers[?(@<1.5)]",
-            "error: a filter compares a integer with a float",
+            "error: a filter cannot compare integer with float",
         ),
         (
             ".points[?(@.x<1)].id",
-            "error: a filter compares a null with a integer",
+            "error: a filter cannot compare null with integer",
         ),
         (
             ".items[?(@.status.addresses[*].type==\"New\")]",
-            "error: a filter compares a list of values with a value",
+            "error: a filter cannot compare a list of values with a value",
         ),
     ] {
         assert_eq!(search(path, &document), expect, "{path}");
