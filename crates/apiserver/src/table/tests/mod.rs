@@ -1,5 +1,6 @@
 //! Tests of the whole: what a client receives.
 
+mod cluster;
 mod kinds;
 mod pods;
 
