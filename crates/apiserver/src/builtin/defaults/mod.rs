@@ -6,6 +6,7 @@
 
 mod kinds;
 mod pod;
+mod pod_resources;
 
 use super::value::{Object, child, is_nil, is_zero};
 use serde_json::Value;
@@ -111,4 +112,4 @@ fn copy_missing(object: &mut Object, from: &str, to: &str) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -32,6 +32,8 @@ pub(super) const POD_ONLY: &[Rule] = &[
     Run("initContainers[].resources", |resources| {
         copy_missing(resources, "limits", "requests")
     }),
+    // After the containers have theirs.
+    Run("", super::pod_resources::complete),
     Nil("", "enableServiceLinks", Bool(true)),
     Run("", host_network_ports),
 ];

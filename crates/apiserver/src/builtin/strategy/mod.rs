@@ -254,6 +254,27 @@ impl Strategy {
         errors
     }
 
+    /// Checks a write to a subresource, metadata included. What it may not change was restored, so only what the
+    /// subresource is there to change is exempt from the rules of ordinary updates.
+    pub(crate) fn validate_subresource_update(
+        &self,
+        name: &str,
+        new: &Value,
+        old: &Value,
+    ) -> Vec<FieldError> {
+        match name {
+            "ephemeralcontainers" | "resize" | "binding" => {
+                let mut errors = metadata::update(new, old);
+                errors.extend((self.validate)(new));
+                errors.extend(subresource::validate(name, new, old));
+                errors
+            }
+            // What is stored may break a rule that came later; a controller must still be able to report on it.
+            "status" | "approval" | "finalize" => metadata::update(new, old),
+            _ => self.validate_update(new, old),
+        }
+    }
+
     /// The value that a field selector compares, or `None` if the kind cannot be selected by this field.
     pub(crate) fn selectable_field(&self, object: &Value, field: &str) -> Option<String> {
         fields::select(self.selectable, object, field)

@@ -8,7 +8,7 @@ use kubewright_core::{FieldError, Quantity};
 use serde_json::{Value, json};
 
 /// A new pod is pending, has its class and, with scheduling gates, the condition that says so.
-pub(super) fn prepare(pod: &mut Value, old: Option<&Value>, _: &mut Context<'_>) -> Vec<FieldError> {
+pub(super) fn prepare(pod: &mut Value, old: Option<&Value>, context: &mut Context<'_>) -> Vec<FieldError> {
     if old.is_none() {
         let mut status = json!({"phase": "Pending", "qosClass": qos_class(pod)});
         if !list_at(pod, "/spec/schedulingGates").is_empty() {
@@ -17,16 +17,70 @@ pub(super) fn prepare(pod: &mut Value, old: Option<&Value>, _: &mut Context<'_>)
                 "status": "False",
                 "reason": "SchedulingGated",
                 "message": "Scheduling is blocked due to non-empty scheduling gates",
-                "observedGeneration": 1,
                 "lastProbeTime": null,
-                "lastTransitionTime": null,
+                "lastTransitionTime": context.now,
             }]);
         }
         if let Some(fields) = pod.as_object_mut() {
             fields.insert("status".to_owned(), status);
         }
+        merge_label_keys(pod);
     }
     Vec::new()
+}
+
+/// The terms whose selectors may name keys of the pod's own labels (KEP-3243, KEP-3633): the list, and where in an item
+/// the term is.
+const LABEL_KEY_TERMS: &[(&str, &str)] = &[
+    ("/spec/topologySpreadConstraints", ""),
+    (
+        "/spec/affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution",
+        "",
+    ),
+    (
+        "/spec/affinity/podAffinity/preferredDuringSchedulingIgnoredDuringExecution",
+        "/podAffinityTerm",
+    ),
+    (
+        "/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution",
+        "",
+    ),
+    (
+        "/spec/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution",
+        "/podAffinityTerm",
+    ),
+];
+
+/// Replaces keys by expressions about the values that this pod has, so that schedulers need not look at it again.
+fn merge_label_keys(pod: &mut Value) {
+    let labels = pod.pointer("/metadata/labels").cloned().unwrap_or_default();
+    for (list, inner) in LABEL_KEY_TERMS {
+        let items = pod.pointer_mut(list).and_then(Value::as_array_mut);
+        for term in items
+            .into_iter()
+            .flatten()
+            .filter_map(|item| item.pointer_mut(inner))
+        {
+            let mut expressions = Vec::new();
+            for (keys, operator) in [("/matchLabelKeys", "In"), ("/mismatchLabelKeys", "NotIn")] {
+                for key in list_at(term, keys).iter().filter_map(Value::as_str) {
+                    if let Some(value) = labels.get(key) {
+                        expressions.push(json!({"key": key, "operator": operator, "values": [value]}));
+                    }
+                }
+            }
+            // Without a selector the term matches nothing, and stays so.
+            let Some(selector) = term.get_mut("labelSelector").and_then(Value::as_object_mut) else {
+                continue;
+            };
+            if !expressions.is_empty() {
+                let list = selector.entry("matchExpressions").or_insert_with(|| json!([]));
+                if let Some(list) = list.as_array_mut() {
+                    list.extend(expressions);
+                }
+            }
+        }
+    }
 }
 
 /// Seconds between the request to delete a pod and its end. Pods that no kubelet runs go at once.

@@ -91,6 +91,21 @@ fn creates() {
         &[("/status/conditions/0/reason", json!("SchedulingGated"))],
     );
     expect(
+        &create(
+            "",
+            "pods",
+            json!({"metadata": {"labels": {"a": "1"}},
+                   "spec": {"topologySpreadConstraints": [{"matchLabelKeys": ["a", "b"], "labelSelector": {}}, {"matchLabelKeys": ["a"]}]}}),
+        ),
+        &[
+            (
+                "/spec/topologySpreadConstraints/0/labelSelector/matchExpressions",
+                json!([{"key": "a", "operator": "In", "values": ["1"]}]),
+            ),
+            ("/spec/topologySpreadConstraints/1/labelSelector", json!(null)),
+        ],
+    );
+    expect(
         &create("", "namespaces", json!({"metadata": {"name": "n"}})),
         &[
             ("/spec/finalizers", json!(["kubernetes"])),
@@ -539,4 +554,38 @@ fn field_selectors() {
         Some("Pod"),
     );
     check("", "configmaps", json!({}), "data", None);
+}
+
+#[test]
+fn subresources_are_checked_by_what_they_may_change() {
+    #[track_caller]
+    fn check(name: &str, new: Value, old: Value, expect: &[&str]) {
+        let pod = |spec: Value| json!({"metadata": {"name": "p", "namespace": "n", "resourceVersion": "1"}, "spec": spec});
+        let errors = strategy("", "pods").validate_subresource_update(name, &pod(new), &pod(old));
+        let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, expect);
+    }
+    let pod = |cpu: &str, debug: Value| json!({"containers": [{"name": "a", "image": "i", "resources": {"requests": {"cpu": cpu}}}], "ephemeralContainers": debug});
+    check("resize", pod("2", json!([])), pod("1", json!([])), &[]);
+    let debug = |image: &str| json!([{"name": "d", "image": image}]);
+    check(
+        "ephemeralcontainers",
+        pod("1", debug("x")),
+        pod("1", json!([])),
+        &[],
+    );
+    check(
+        "ephemeralcontainers",
+        pod("1", debug("x")),
+        pod("1", debug("y")),
+        &["spec.ephemeralContainers: Forbidden: existing ephemeral containers \"d\" may not be changed\n"],
+    );
+    check(
+        "ephemeralcontainers",
+        pod("1", json!([])),
+        pod("1", debug("y")),
+        &["spec.ephemeralContainers: Forbidden: existing ephemeral containers \"d\" may not be removed\n"],
+    );
+    // The status of an object that broke a rule before the rule was made can still be written.
+    check("status", json!({}), json!({}), &[]);
 }

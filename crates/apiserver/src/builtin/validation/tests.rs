@@ -1,7 +1,11 @@
-use super::super::strategy::strategy;
+use std::collections::BTreeMap;
+
+use super::super::defaults::tests::arbitrary_object;
+use super::super::strategy::{Context, Requester, ServicePool, strategy};
 use super::names::{NameRule, NameUse};
 use super::*;
 use kubewright_kinds::Scope;
+use proptest::prelude::*;
 use serde_json::json;
 
 /// Validates `object` as new; the texts must be exactly these, in any order.
@@ -331,6 +335,7 @@ fn pods() {
         &[
             "spec.containers[0].resources.requests: Invalid value: \"2\": must be less than or equal to cpu limit of 1",
             "spec.containers[0].resources.limits[foo]: Invalid value: \"foo\": must be a standard resource for containers",
+            "spec.containers[0].resources.limits[foo]: Invalid value: \"foo\": must be a standard resource type or fully qualified",
             "spec.containers[0].resources.limits[memory]: Invalid value: \"-1\": must be greater than or equal to 0",
         ],
     );
@@ -877,4 +882,29 @@ fn other_groups() {
         &json!({"spec": {"leaseDurationSeconds": 0}}),
         &["spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0"],
     );
+}
+
+proptest! {
+    #[test]
+    fn any_object_is_survived(new in arbitrary_object(), old in arbitrary_object()) {
+        let (groups, extra) = (Vec::new(), BTreeMap::new());
+        for resource in kubewright_kinds::table().resources() {
+            let strategy = strategy(resource.group, resource.plural);
+            let mut pool = ServicePool::default();
+            let requester = Requester { username: "", uid: "", groups: &groups, extra: &extra };
+            let mut context = Context { now: "2026-01-02T03:04:05Z", requester, allocator: &mut pool };
+            let mut created = new.clone();
+            let _ = strategy.prepare_for_create(&mut created, &mut context);
+            let mut updated = new.clone();
+            let _ = strategy.prepare_for_update(&mut updated, &old, &mut context);
+            for name in ["status", "finalize", "approval", "ephemeralcontainers", "resize"] {
+                let mut part = new.clone();
+                strategy.prepare_for_subresource(name, &mut part, &old, &mut context);
+                let _ = strategy.validate_subresource_update(name, &part, &old);
+            }
+            let _ = strategy.validate_create(&created, resource.scope);
+            let _ = strategy.validate_update(&updated, &old);
+            let _ = strategy.grace_period(&new, None);
+        }
+    }
 }

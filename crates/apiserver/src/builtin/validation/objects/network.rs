@@ -123,10 +123,7 @@ fn check_backend(errors: &mut Vec<FieldError>, backend: &Value, path: &FieldPath
                 service["port"]["number"].as_i64().unwrap_or(0),
             );
             match (name, number) {
-                ("", 0) => errors.push(FieldError::required(
-                    path.clone(),
-                    "port name or number is required",
-                )),
+                ("", 0) => errors.push(FieldError::required(path, "port name or number is required")),
                 ("", number) => {
                     let path = path.child("port").child("number");
                     let messages = port_number(number).into_iter();
@@ -134,7 +131,7 @@ fn check_backend(errors: &mut Vec<FieldError>, backend: &Value, path: &FieldPath
                 }
                 (name, 0) => invalid_each(errors, &path.child("port").child("name"), name, port_name(name)),
                 _ => errors.push(FieldError::invalid(
-                    path.clone(),
+                    path,
                     "",
                     "cannot set both port name & port number",
                 )),

@@ -355,11 +355,12 @@ fn resources(errors: &mut Vec<FieldError>, resources: &Value, path: &FieldPath) 
             let path = path.child(list).key(name);
             let standard = CONTAINER_RESOURCES.contains(&name.as_str()) || name.starts_with("hugepages-");
             if !standard && !name.contains('/') {
-                errors.push(FieldError::invalid(
-                    path.clone(),
-                    name.as_str(),
+                for detail in [
+                    "must be a standard resource type or fully qualified",
                     "must be a standard resource for containers",
-                ));
+                ] {
+                    errors.push(FieldError::invalid(path.clone(), name.as_str(), detail));
+                }
             }
             invalid_each(errors, &path, name, qualified_name(name));
             match parse(value) {
