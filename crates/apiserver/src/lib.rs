@@ -1,5 +1,48 @@
 //! The Kubernetes API server, embedded.
+//!
+//! What it is: the whole request chain of kube-apiserver as a value that lives in a process of yours. [`ApiServer::start`] gives a
+//! server; its [`service`](ApiServer::service) answers requests, from a client in the same process or from
+//! [`kubewright_net::serve`] behind a socket.
+//!
+//! What it is not: it runs nothing (controllers are a crate of their own) and speaks to no network by itself.
+//!
+//! ```
+//! use http::Request;
+//! use kubewright_apiserver::{ApiServer, Options};
+//! use kubewright_net::{Body, Identity};
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = ApiServer::start(Options::default()).await?;
+//! let request = Request::get("/api/v1/namespaces/default")
+//!     .extension(Identity::new("admin", ["system:masters"]))
+//!     .body(Body::empty())?;
+//! let response = server.service().send(request).await?;
+//! assert_eq!(response.status(), 200);
+//! # Ok(()) }
+//! ```
+//!
+//! The way of a request, each step a module: `chain` (audit id, `authentication`, `authorization`), `request` (path, options, media
+//! types), `registry` (what is served), `handlers` (verbs), `codec` and `builtin` (what kinds need), [`storage`].
 
+mod authentication;
+mod authorization;
+mod bootstrap;
 pub(crate) mod builtin;
-pub mod table;
+mod chain;
+mod codec;
+mod custom;
+mod discovery;
+mod error;
+mod handlers;
+mod health;
+mod ids;
+mod openapi;
+mod registry;
+mod request;
+mod server;
 pub mod storage;
+pub mod table;
+
+pub use openapi::Descriptions;
+pub use registry::InvalidRuntimeConfig;
+pub use server::{ApiServer, MAX_BODY_BYTES, Options, StartError};

@@ -9,7 +9,7 @@ use std::ops::Bound;
 use imbl::OrdMap;
 
 use super::history::History;
-use super::{Cursor, Encoded, Event, Key, KeyPrefix, Limits, Revision, StorageError, StoredObject};
+use super::{Change, Cursor, Encoded, Event, Key, KeyPrefix, Limits, Revision, StorageError, StoredObject};
 
 /// A multi-version store without lock, clock or async: every method takes microseconds.
 ///
@@ -133,7 +133,7 @@ impl Mvcc {
 
     fn commit(&mut self, event: Event) -> Event {
         self.revision = event.revision();
-        if event.change() == super::Change::Deleted {
+        if event.change() == Change::Deleted {
             self.objects.remove(event.object().key());
         } else {
             self.objects
@@ -155,19 +155,17 @@ impl Mvcc {
         }
         let seen = match (event.change(), self.objects.get(object.key()).cloned()) {
             (_, Some(held)) if held.revision() >= revision => return None,
-            (super::Change::Deleted, None) => {
+            (Change::Deleted, None) => {
                 self.revision = revision;
                 return None;
             }
-            (super::Change::Deleted, Some(held)) => match event.previous() {
+            (Change::Deleted, Some(held)) => match event.previous() {
                 Some(previous) if previous.same_version(&held) => event.clone(),
                 _ => Event::deleted(held, revision),
             },
-            (_, None) if event.previous().is_none() => event.clone(),
+            (Change::Added, None) => event.clone(),
             (_, None) => Event::added(object.clone()),
-            (super::Change::Modified, Some(held))
-                if event.previous().is_some_and(|p| p.same_version(&held)) =>
-            {
+            (Change::Modified, Some(held)) if event.previous().is_some_and(|p| p.same_version(&held)) => {
                 event.clone()
             }
             (_, Some(held)) => Event::modified(object.clone(), Some(held)),
@@ -528,4 +526,174 @@ fn merge<'a>(
             }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(name: &str, revision: u64, create_revision: u64) -> StoredObject {
+        let encoded = Encoded::from_value(&json!({"metadata": {"name": name}}));
+        StoredObject::new(
+            Key::new("", "pods", Some("a"), name),
+            encoded,
+            Revision(revision),
+            Revision(create_revision),
+        )
+    }
+
+    /// A replica that holds `x` and `y` at revision 5.
+    fn replica() -> Mvcc {
+        Mvcc::restore(
+            Limits::default(),
+            [object("x", 3, 2), object("y", 5, 5)],
+            Revision(5),
+        )
+    }
+
+    fn all(mvcc: &Mvcc, after: Cursor) -> Vec<String> {
+        let (mut seen, mut cursor) = (Vec::new(), after);
+        mvcc.read(&KeyPrefix::all(), &mut cursor, usize::MAX, |event| {
+            seen.push(format!("{event:?}"))
+        })
+        .unwrap();
+        seen
+    }
+
+    #[test]
+    fn a_replica_judges_changes_by_what_it_holds() {
+        let check = |event: Event, expect: Option<(&str, Option<u64>)>, revision: u64| {
+            let mut replica = replica();
+            let seen = replica.observe(&event);
+            let told = seen.as_ref().map(|seen| {
+                (
+                    format!("{seen:?}"),
+                    seen.previous().map(|before| before.revision().0),
+                )
+            });
+            assert_eq!(
+                told,
+                expect.map(|(text, before)| (text.to_owned(), before)),
+                "{event:?}"
+            );
+            assert_eq!(replica.revision(), Revision(revision), "{event:?}");
+        };
+        let modified = |to, from: Option<StoredObject>| Event::modified(object("x", to, 2), from);
+        check(
+            modified(6, Some(object("x", 3, 2))),
+            Some(("MODIFIED core/pods/a/x at 6", Some(3))),
+            6,
+        );
+        // The store had compacted the state before, or another one was before.
+        check(
+            modified(6, None),
+            Some(("MODIFIED core/pods/a/x at 6", Some(3))),
+            6,
+        );
+        check(
+            modified(7, Some(object("x", 6, 2))),
+            Some(("MODIFIED core/pods/a/x at 7", Some(3))),
+            7,
+        );
+        check(
+            Event::added(object("x", 6, 6)),
+            Some(("MODIFIED core/pods/a/x at 6", Some(3))),
+            6,
+        );
+        check(
+            Event::added(object("z", 6, 6)),
+            Some(("ADDED core/pods/a/z at 6", None)),
+            6,
+        );
+        check(
+            Event::modified(object("z", 7, 6), Some(object("z", 6, 6))),
+            Some(("ADDED core/pods/a/z at 7", None)),
+            7,
+        );
+        check(
+            Event::modified(object("z", 7, 6), None),
+            Some(("ADDED core/pods/a/z at 7", None)),
+            7,
+        );
+        check(
+            Event::deleted(object("x", 3, 2), Revision(6)),
+            Some(("DELETED core/pods/a/x at 6", Some(3))),
+            6,
+        );
+        check(
+            Event::deleted(object("x", 4, 2), Revision(6)),
+            Some(("DELETED core/pods/a/x at 6", Some(3))),
+            6,
+        );
+        check(Event::deleted(object("z", 4, 4), Revision(6)), None, 6);
+        // Known already.
+        check(modified(3, None), None, 5);
+        check(Event::added(object("y", 5, 5)), None, 5);
+        check(Event::deleted(object("x", 3, 2), Revision(4)), None, 5);
+    }
+
+    #[test]
+    fn changes_that_share_a_revision_are_all_seen() {
+        let mut replica = replica();
+        let start = replica.snapshot().cursor();
+        replica.observe(&Event::added(object("p", 6, 6)));
+        let between = replica.snapshot().cursor();
+        replica.observe(&Event::added(object("q", 6, 6)));
+        assert_eq!(
+            all(&replica, start),
+            ["ADDED core/pods/a/p at 6", "ADDED core/pods/a/q at 6"]
+        );
+        assert_eq!(all(&replica, between), ["ADDED core/pods/a/q at 6"]);
+    }
+
+    #[test]
+    fn a_store_with_another_past_is_not_compared_with() {
+        let check = |held: Vec<StoredObject>, revision: u64, restart: bool| {
+            let difference = replica().snapshot().difference(held, Revision(revision));
+            assert_eq!(
+                matches!(difference, Difference::Restart { .. }),
+                restart,
+                "{difference:?}"
+            );
+        };
+        check(vec![object("y", 5, 5), object("x", 3, 2)], 5, false);
+        check(vec![object("x", 3, 2)], 9, false);
+        check(vec![object("x", 3, 2)], 4, true);
+        check(vec![object("x", 4, 2), object("y", 5, 5)], 9, true);
+        check(
+            vec![object("x", 3, 2), object("y", 5, 5), object("z", 1, 1)],
+            9,
+            true,
+        );
+        let first = Mvcc::replica(Limits::default())
+            .snapshot()
+            .difference(vec![], Revision(1));
+        assert!(matches!(first, Difference::Restart { .. }), "nothing was known");
+    }
+
+    #[test]
+    fn interruptions_are_remembered_up_to_a_limit() {
+        let mut replica = replica();
+        for round in 1..=100 {
+            let difference = replica.snapshot().difference(
+                vec![object("x", 3, 2), object("y", 5, 5)],
+                Revision(5 + round * 10),
+            );
+            replica.replace(difference);
+        }
+        let oldest =
+            (0..=1005).find(|revision| replica.check(&KeyPrefix::all(), Revision(*revision)).is_ok());
+        assert_eq!(
+            oldest,
+            Some(5 + 360),
+            "the 36 oldest of 100 are beyond the limit of 64"
+        );
+        assert!(
+            replica
+                .check(&KeyPrefix::all(), Revision(1000))
+                .is_err_and(|err| err.is_compacted())
+        );
+    }
 }

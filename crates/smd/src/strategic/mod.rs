@@ -15,14 +15,12 @@
 //! The types come through [`MergeTypes`]; [`KindTypes`] has those of the built-in types, [`OpenApiTypes`] reads them
 //! from an OpenAPI v3 document.
 
-mod builtin;
 mod error;
 mod kinds;
 mod list;
 mod map;
 mod types;
 
-pub use builtin::BuiltinTypes;
 pub use error::PatchError;
 pub use kinds::KindTypes;
 pub use types::{Field, LookupError, MergeTypes, OpenApiTypes, Strategy};

@@ -1,0 +1,126 @@
+//! Who is asking.
+//!
+//! In the order of upstream's union (apiserver pkg/authentication/request/union): an identity that the caller in this process
+//! brings along, a verified client certificate, a bearer token. A request with none of them is anonymous; one with a token
+//! that nobody bears is refused.
+
+use std::collections::HashMap;
+
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+use jiff::Timestamp;
+use kubewright_core::{Status, StatusReason};
+use kubewright_net::tls::ClientCertificateVerifier;
+use kubewright_net::{CertificateInfo, Identity, Peer};
+use parking_lot::RwLock;
+use rustls_pki_types::CertificateDer;
+
+use crate::error::ApiResult;
+use crate::server::Options;
+
+/// The group of everybody who is known.
+pub(crate) const AUTHENTICATED: &str = "system:authenticated";
+/// The group of everybody who is not.
+const UNAUTHENTICATED: &str = "system:unauthenticated";
+const ANONYMOUS: &str = "system:anonymous";
+
+/// Finds out who is asking.
+pub(crate) struct Authenticator {
+    tokens: HashMap<String, Identity>,
+    certificates: Option<ClientCertificateVerifier>,
+    /// Certificates that held, since a signature takes longer to check than most requests take in all. A connection presents
+    /// the same one with each request.
+    verified: RwLock<HashMap<CertificateDer<'static>, Verified>>,
+}
+
+struct Verified {
+    identity: Identity,
+    until: Timestamp,
+}
+
+impl Authenticator {
+    pub(crate) fn new(options: &Options) -> Self {
+        Self {
+            tokens: options.tokens.iter().cloned().collect(),
+            certificates: options.client_certificates.clone(),
+            verified: RwLock::default(),
+        }
+    }
+
+    /// The identity behind a request.
+    ///
+    /// # Errors
+    /// 401 for credentials that do not hold.
+    pub(crate) fn authenticate(&self, request: &Parts) -> ApiResult<Identity> {
+        if let Some(identity) = request.extensions.get::<Identity>() {
+            return Ok(authenticated(identity.clone()));
+        }
+        if let Some(identity) = request
+            .extensions
+            .get::<Peer>()
+            .and_then(|peer| self.by_certificate(peer))
+        {
+            return Ok(identity);
+        }
+        let Some(header) = request.headers.get(AUTHORIZATION) else {
+            return Ok(Identity::new(ANONYMOUS, [UNAUTHENTICATED]));
+        };
+        let token = header.to_str().ok().and_then(bearer);
+        let identity = token.and_then(|token| self.tokens.get(token)).cloned();
+        identity
+            .map(authenticated)
+            .ok_or_else(|| Status::failure(StatusReason::Unauthorized, "Unauthorized").into())
+    }
+
+    /// The common name is the user and the organizations are the groups (authentication/request/x509). A certificate that
+    /// nobody here vouches for does not count: the next way is tried, as upstream does.
+    fn by_certificate(&self, peer: &Peer) -> Option<Identity> {
+        let (verifier, certificate) = (self.certificates.as_ref()?, peer.certificates.first()?);
+        let now = Timestamp::now();
+        if let Some(known) = self
+            .verified
+            .read()
+            .get(certificate)
+            .filter(|known| now < known.until)
+        {
+            return Some(known.identity.clone());
+        }
+        verifier.verify(&peer.certificates, now).ok()?;
+        let info = CertificateInfo::parse(certificate).ok()?;
+        if info.common_name.is_empty() {
+            return None;
+        }
+        let identity = authenticated(Identity::new(info.common_name, info.organizations));
+        let mut verified = self.verified.write();
+        if verified.len() >= MAX_VERIFIED {
+            verified.clear();
+        }
+        let until = info.validity.not_after;
+        verified.insert(
+            certificate.clone(),
+            Verified {
+                identity: identity.clone(),
+                until,
+            },
+        );
+        Some(identity)
+    }
+}
+
+/// As many certificates are remembered before all are forgotten.
+const MAX_VERIFIED: usize = 1024;
+
+fn bearer(header: &str) -> Option<&str> {
+    let (scheme, token) = header.trim().split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then(|| token.trim())
+        .filter(|token| !token.is_empty())
+}
+
+fn authenticated(mut identity: Identity) -> Identity {
+    if !identity.groups.iter().any(|group| group == AUTHENTICATED) {
+        identity.groups.push(AUTHENTICATED.to_owned());
+    }
+    identity
+}

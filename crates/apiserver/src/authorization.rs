@@ -1,0 +1,73 @@
+//! Who may do what.
+
+use kubewright_core::{GroupResource, Status};
+use kubewright_net::Identity;
+
+use crate::authentication::AUTHENTICATED;
+use crate::error::{ApiError, ApiResult};
+use crate::request::RequestInfo;
+
+/// Decides on requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Authorizer {
+    /// Everybody who is known may do everything; others may ask for health and version alone.
+    AuthenticatedOnly,
+}
+
+impl Authorizer {
+    /// Lets a request for a resource pass.
+    ///
+    /// # Errors
+    /// 403 in the words of apiserver pkg/endpoints/handlers/responsewriters/errors.go, which users and tests match.
+    pub(crate) fn authorize_resource(self, identity: &Identity, info: &RequestInfo<'_>) -> ApiResult<()> {
+        let Self::AuthenticatedOnly = self;
+        if is_known(identity) {
+            return Ok(());
+        }
+        let mut why = format!(
+            "User {:?} cannot {} resource {:?} in API group {:?}",
+            identity.user,
+            info.verb.as_str(),
+            info.full_resource(),
+            info.group
+        );
+        match info.namespace.as_deref() {
+            Some(namespace) => why.push_str(&format!(" in the namespace {namespace:?}")),
+            None => why.push_str(" at the cluster scope"),
+        }
+        let resource = GroupResource::new(info.group, info.full_resource());
+        Err(Status::forbidden(&resource, info.name.as_deref().unwrap_or(""), why).into())
+    }
+
+    /// Lets a request for a path that is no resource pass.
+    ///
+    /// # Errors
+    /// 403, likewise.
+    pub(crate) fn authorize_path(
+        self,
+        identity: &Identity,
+        method: &http::Method,
+        path: &str,
+    ) -> ApiResult<()> {
+        let Self::AuthenticatedOnly = self;
+        // What the role `system:public-info-viewer` lets everybody see.
+        let is_public = matches!(path, "/healthz" | "/livez" | "/readyz" | "/version" | "/version/")
+            || ["/healthz/", "/livez/", "/readyz/"]
+                .iter()
+                .any(|prefix| path.starts_with(prefix));
+        if is_known(identity) || is_public {
+            return Ok(());
+        }
+        let verb = method.as_str().to_ascii_lowercase();
+        let why = format!("User {:?} cannot {verb} path {path:?}", identity.user);
+        Err(ApiError::from(Status::forbidden(
+            &GroupResource::default(),
+            "",
+            why,
+        )))
+    }
+}
+
+fn is_known(identity: &Identity) -> bool {
+    identity.groups.iter().any(|group| group == AUTHENTICATED)
+}

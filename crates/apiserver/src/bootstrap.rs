@@ -1,0 +1,67 @@
+//! The objects that every cluster has: made by the server itself when it starts, if they are not there.
+//!
+//! Upstream: pkg/controlplane/controller/systemnamespaces and pkg/controlplane/controller/kubernetesservice.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use kubewright_net::Identity;
+use serde_json::{Value, json};
+
+use crate::chain::not_found;
+use crate::codec;
+use crate::error::ApiResult;
+use crate::handlers::{self, Call};
+use crate::request::RequestInfo;
+use crate::server::Server;
+
+/// Creates what is missing.
+pub(crate) async fn create_objects(server: &Arc<Server>) -> ApiResult<()> {
+    for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        create(server, "/api/v1/namespaces", &namespace).await?;
+    }
+    let address = server.options.advertise_address;
+    let labels = json!({"component": "apiserver", "provider": "kubernetes"});
+    let service = json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "kubernetes", "labels": labels},
+        "spec": {
+            "clusterIP": FIRST_SERVICE_ADDRESS,
+            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": address.port()}],
+            "sessionAffinity": "None",
+            "type": "ClusterIP",
+        },
+    });
+    create(server, "/api/v1/namespaces/default/services", &service).await
+}
+
+/// Creates an object as the server itself; one that is there already stays.
+async fn create(server: &Arc<Server>, path: &str, object: &Value) -> ApiResult<()> {
+    let info = RequestInfo::parse(&Method::POST, path, false).ok_or_else(not_found)?;
+    let registry = server.registry();
+    let resource = registry
+        .find(info.group, info.version, info.resource)
+        .cloned()
+        .ok_or_else(not_found)?;
+    let identity = Identity::new("system:apiserver", ["system:masters"]);
+    let headers = HeaderMap::new();
+    let call = Call {
+        server,
+        identity,
+        info,
+        resource,
+        query: "",
+        headers: &headers,
+    };
+    let body: Bytes = codec::to_json(object);
+    match handlers::dispatch(call, body).await {
+        Err(error) if error.status().code != 409 => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The first address of the default service range, 10.0.0.0/24.
+const FIRST_SERVICE_ADDRESS: &str = "10.0.0.1";

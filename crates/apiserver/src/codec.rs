@@ -1,0 +1,329 @@
+//! Bodies to objects and objects to bodies.
+
+use std::fmt;
+
+use bytes::Bytes;
+use kubewright_core::{FieldValidation, GroupVersionKind, Status};
+use kubewright_kinds::protobuf;
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+use crate::error::{ApiError, ApiResult};
+use crate::request::media::BodyFormat;
+
+/// A body as it was read: not yet checked against a kind.
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub(crate) value: Value,
+    /// Paths of fields that were named twice; the last value counts.
+    pub(crate) duplicate_fields: Vec<String>,
+}
+
+/// Reads a body as one JSON value.
+///
+/// # Errors
+/// 400 when it is malformed.
+pub(crate) fn read(bytes: &[u8], format: BodyFormat) -> ApiResult<Body> {
+    match format {
+        BodyFormat::Json => read_json(bytes).map_err(|why| malformed("json parse error", &why)),
+        BodyFormat::Yaml => read_yaml(bytes),
+        BodyFormat::Protobuf => {
+            let decoded = protobuf::decode(bytes).map_err(|why| malformed("protobuf decode error", &why))?;
+            let mut value = decoded.value;
+            if let Value::Object(fields) = &mut value {
+                fields.insert("apiVersion".into(), decoded.api_version.into());
+                fields.insert("kind".into(), decoded.kind.into());
+            }
+            Ok(Body {
+                value,
+                duplicate_fields: Vec::new(),
+            })
+        }
+    }
+}
+
+/// Reads JSON, noting fields that are named twice, which `serde_json` alone passes over.
+pub(crate) fn read_json(bytes: &[u8]) -> Result<Body, serde_json::Error> {
+    let mut duplicate_fields = Vec::new();
+    let mut path = String::new();
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = Node {
+        path: &mut path,
+        duplicates: &mut duplicate_fields,
+    }
+    .deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(Body {
+        value,
+        duplicate_fields,
+    })
+}
+
+fn read_yaml(bytes: &[u8]) -> ApiResult<Body> {
+    let text = std::str::from_utf8(bytes).map_err(|why| malformed("yaml is not UTF-8", &why))?;
+    let options = kubewright_yaml::Options {
+        duplicate_keys: kubewright_yaml::DuplicateKeys::KeepLast,
+        ..kubewright_yaml::Options::default()
+    };
+    let mut documents = kubewright_yaml::documents_with(text, &options);
+    let document = documents
+        .next()
+        .transpose()
+        .map_err(|why| malformed("yaml parse error", &why))?;
+    let Some(document) = document else {
+        return Ok(Body {
+            value: Value::Null,
+            duplicate_fields: Vec::new(),
+        });
+    };
+    if documents.next().is_some() {
+        return Err(malformed(
+            "yaml parse error",
+            &"more than one document in the body",
+        ));
+    }
+    let duplicate_fields = document
+        .duplicates
+        .iter()
+        .map(|d| format!("line {}: key {:?}", d.line, d.key))
+        .collect();
+    Ok(Body {
+        value: document.value,
+        duplicate_fields,
+    })
+}
+
+fn malformed(what: &str, why: &dyn fmt::Display) -> ApiError {
+    Status::bad_request(format!("couldn't get version/kind; {what}: {why}")).into()
+}
+
+/// Checks that a body holds an object of a kind, or one that says nothing of its kind, and fills that in.
+///
+/// # Errors
+/// 400 in the words of apiserver pkg/endpoints/handlers/create.go and apimachinery's serializer.
+pub(crate) fn expect_kind(value: &mut Value, expect: &GroupVersionKind) -> ApiResult<()> {
+    let Value::Object(fields) = value else {
+        return Err(malformed(
+            "json parse error",
+            &"json: cannot unmarshal into Go value of type struct: not an object",
+        ));
+    };
+    let text = |name: &str| match fields.get(name) {
+        None | Some(Value::Null) => Ok(String::new()),
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(_) => Err(malformed("json parse error", &format!("{name} must be a string"))),
+    };
+    let (api_version, kind) = (text("apiVersion")?, text("kind")?);
+    let expected_version = expect.api_version();
+    if !kind.is_empty() && kind != expect.kind || !api_version.is_empty() && api_version != expected_version {
+        let found = if api_version.is_empty() {
+            &expected_version
+        } else {
+            &api_version
+        };
+        if *found != expected_version {
+            return Err(Status::bad_request(format!(
+                "the API version in the data ({found}) does not match the expected API version ({expected_version})"
+            ))
+            .into());
+        }
+        return Err(Status::bad_request(format!(
+            "{kind} in version {:?} cannot be handled as a {}: expected kind {:?}",
+            expect.version, expect.kind, expect.kind
+        ))
+        .into());
+    }
+    fields.insert("apiVersion".into(), expected_version.into());
+    fields.insert("kind".into(), expect.kind.clone().into());
+    Ok(())
+}
+
+/// Treats fields that do not belong: refuses them, warns of them, or passes over them.
+///
+/// Gives the warnings for the client.
+///
+/// # Errors
+/// 400 `strict decoding error: …` when they are to be refused.
+pub(crate) fn judge_fields(
+    validation: FieldValidation,
+    duplicate: &[String],
+    unknown: &[String],
+    kind: &GroupVersionKind,
+) -> ApiResult<Vec<String>> {
+    let mut found: Vec<String> = unknown
+        .iter()
+        .map(|path| format!("unknown field {path:?}"))
+        .collect();
+    found.extend(duplicate.iter().map(|path| {
+        if path.starts_with("line ") {
+            format!("yaml: {path} already set in map")
+        } else {
+            format!("duplicate field {path:?}")
+        }
+    }));
+    match validation {
+        FieldValidation::Strict if !found.is_empty() => Err(Status::bad_request(format!(
+            "{} in version {:?} cannot be handled as a {}: strict decoding error: {}",
+            kind.kind,
+            kind.version,
+            kind.kind,
+            found.join(", ")
+        ))
+        .into()),
+        FieldValidation::Warn => Ok(found),
+        FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
+    }
+}
+
+/// The bytes of a value as JSON.
+pub(crate) fn to_json(value: &Value) -> Bytes {
+    // A `Value` has string keys and finite numbers: writing it into memory cannot fail.
+    serde_json::to_vec(value).unwrap_or_default().into()
+}
+
+/// Reads one value and notes duplicate fields below it.
+struct Node<'a> {
+    path: &'a mut String,
+    duplicates: &'a mut Vec<String>,
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Value;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        Value::deserialize(deserializer)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        let length = self.path.len();
+        loop {
+            self.path.push_str(&format!("[{}]", items.len()));
+            let item = seq.next_element_seed(Node {
+                path: &mut *self.path,
+                duplicates: &mut *self.duplicates,
+            })?;
+            self.path.truncate(length);
+            match item {
+                Some(item) => items.push(item),
+                None => return Ok(Value::Array(items)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut fields = Map::new();
+        let length = self.path.len();
+        while let Some(key) = map.next_key::<String>()? {
+            if length > 0 {
+                self.path.push('.');
+            }
+            self.path.push_str(&key);
+            if fields.contains_key(&key) && self.duplicates.len() < MAX_REPORTED {
+                self.duplicates.push(self.path.clone());
+            }
+            let value = map.next_value_seed(Node {
+                path: &mut *self.path,
+                duplicates: &mut *self.duplicates,
+            })?;
+            self.path.truncate(length);
+            fields.insert(key, value);
+        }
+        Ok(Value::Object(fields))
+    }
+}
+
+/// As many duplicates as one answer tells of.
+const MAX_REPORTED: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn duplicate_fields_are_found_and_the_last_counts() {
+        let body = read_json(br#"{"a":1,"b":[{"c":1,"c":2}],"a":3}"#).unwrap();
+        assert_eq!(body.value, json!({"a": 3, "b": [{"c": 2}]}));
+        assert_eq!(body.duplicate_fields, ["b[0].c", "a"]);
+    }
+
+    #[test]
+    fn malformed_bodies_are_refused() {
+        for (bytes, format) in [
+            (&b"{"[..], BodyFormat::Json),
+            (b"{} x", BodyFormat::Json),
+            (b"", BodyFormat::Json),
+            (b"\xff", BodyFormat::Yaml),
+            (b"a: [", BodyFormat::Yaml),
+            (b"a: 1\n---\nb: 2\n", BodyFormat::Yaml),
+            (b"k8s", BodyFormat::Protobuf),
+        ] {
+            assert_eq!(read(bytes, format).unwrap_err().status().code, 400, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn kinds_must_match() {
+        let expect = GroupVersionKind::new("apps", "v1", "Deployment");
+        for (mut value, fits) in [
+            (json!({}), true),
+            (json!({"apiVersion": "apps/v1", "kind": "Deployment"}), true),
+            (json!({"apiVersion": "apps/v1beta1", "kind": "Deployment"}), false),
+            (json!({"apiVersion": "apps/v1", "kind": "Pod"}), false),
+            (json!({"kind": 1}), false),
+            (json!([]), false),
+        ] {
+            assert_eq!(expect_kind(&mut value, &expect).is_ok(), fits, "{value}");
+            if fits {
+                assert_eq!(value, json!({"apiVersion": "apps/v1", "kind": "Deployment"}));
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Where objects may come into being, and when they are done with: namespaces, finalizers, owners.
+
+use kubewright_core::{GroupResource, Scope, Status, StatusCause, StatusDetails};
+use serde_json::Value;
+
+use super::Call;
+use crate::error::{ApiError, ApiResult};
+use crate::storage::Key;
+
+/// Lets an object be created in a namespace that exists and is not ending (admission plugin `NamespaceLifecycle`).
+///
+/// # Errors
+/// 404 where there is no such namespace, 403 where it is being terminated.
+pub(crate) async fn check_namespace(call: &Call<'_>, name: &str) -> ApiResult<()> {
+    let (Scope::Namespaced, Some(namespace)) = (call.resource.scope, call.namespace()) else {
+        return Ok(());
+    };
+    let key = Key::new("", "namespaces", None, namespace);
+    let found = call
+        .server
+        .storage()
+        .get(key)
+        .await
+        .map_err(|error| call.storage_error(error))?;
+    let Some(found) = found else {
+        return Err(Status::not_found(&GroupResource::new("", "namespaces"), namespace).into());
+    };
+    if found.value().pointer("/metadata/deletionTimestamp").is_none() {
+        return Ok(());
+    }
+    let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+    let mut status = Status::forbidden(&call.group_resource(), name, why);
+    let details = status.details.get_or_insert_with(StatusDetails::default);
+    details.causes.push(StatusCause {
+        reason: "NamespaceTerminating".into(),
+        message: format!("namespace {namespace} is being terminated"),
+        field: "metadata.namespace".into(),
+    });
+    Err(ApiError::from(status))
+}
+
+/// Refuses to delete what every cluster needs (same plugin).
+///
+/// # Errors
+/// 403 for the namespaces `default`, `kube-system` and `kube-public`.
+pub(crate) fn check_immortal(call: &Call<'_>, name: &str) -> ApiResult<()> {
+    let is_namespace = call.resource.group.is_empty() && call.resource.plural == "namespaces";
+    if is_namespace && matches!(name, "default" | "kube-system" | "kube-public") {
+        return Err(
+            Status::forbidden(&call.group_resource(), name, "this namespace may not be deleted").into(),
+        );
+    }
+    Ok(())
+}
+
+/// Whether anything still holds an object that is being deleted: finalizers, and those in the spec of a namespace.
+pub(crate) fn has_finalizers(object: &Value) -> bool {
+    let is_held = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_array)
+            .is_some_and(|all| !all.is_empty())
+    };
+    is_held("/metadata/finalizers") || (object["kind"] == "Namespace" && is_held("/spec/finalizers"))
+}
+
+/// Whether an update ends an object: it is being deleted, nothing holds it any longer, and its time is up
+/// (registry/generic/registry/store.go `ShouldDeleteDuringUpdate`).
+pub(crate) fn ends(new: &Value, old: &Value) -> bool {
+    let is_ending = |object: &Value| object.pointer("/metadata/deletionTimestamp").is_some();
+    let grace = new
+        .pointer("/metadata/deletionGracePeriodSeconds")
+        .and_then(Value::as_i64);
+    is_ending(new) && is_ending(old) && !has_finalizers(new) && grace.unwrap_or(0) == 0
+}

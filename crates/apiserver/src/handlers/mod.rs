@@ -1,0 +1,109 @@
+//! The verbs.
+
+mod conversion;
+mod create;
+mod delete;
+mod lifecycle;
+mod list;
+mod patch;
+mod read;
+mod response;
+mod scale;
+mod selection;
+mod update;
+mod watch;
+mod write;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, Response};
+use kubewright_core::{GroupResource, Status};
+use kubewright_net::{Body, Identity};
+
+pub(crate) use conversion::{from_storage, to_storage};
+
+use crate::chain::not_found;
+use crate::error::{ApiError, ApiResult};
+use crate::registry::{Resource, SubresourceKind};
+use crate::request::{RequestInfo, Verb};
+use crate::server::Server;
+use crate::storage::StorageError;
+
+/// A request for a resource, with all that handlers need of it.
+pub(crate) struct Call<'a> {
+    pub(crate) server: &'a Arc<Server>,
+    pub(crate) identity: Identity,
+    pub(crate) info: RequestInfo<'a>,
+    pub(crate) resource: Arc<Resource>,
+    pub(crate) query: &'a str,
+    pub(crate) headers: &'a HeaderMap,
+}
+
+impl Call<'_> {
+    /// The name in the path.
+    ///
+    /// # Errors
+    /// 404 where the path has none.
+    pub(crate) fn name(&self) -> ApiResult<&str> {
+        self.info.name.as_deref().ok_or_else(not_found)
+    }
+
+    /// The namespace in the path.
+    pub(crate) fn namespace(&self) -> Option<&str> {
+        self.info.namespace.as_deref()
+    }
+
+    /// The group and plural, for messages.
+    pub(crate) fn group_resource(&self) -> GroupResource {
+        self.resource.group_resource()
+    }
+
+    /// What the store says, told of the object in the path.
+    pub(crate) fn storage_error(&self, error: StorageError) -> ApiError {
+        ApiError::from_storage(
+            error,
+            &self.group_resource(),
+            self.info.name.as_deref().unwrap_or(""),
+        )
+    }
+}
+
+/// Carries a request out.
+pub(crate) async fn dispatch(call: Call<'_>, body: Bytes) -> ApiResult<Response<Body>> {
+    if call.info.subresource.is_empty() {
+        if !call.resource.offers(call.info.verb.as_str()) {
+            return Err(Status::method_not_allowed(&call.group_resource(), call.info.verb.as_str()).into());
+        }
+        return match call.info.verb {
+            Verb::Get => read::get(&call).await,
+            Verb::List => list::list(&call).await,
+            Verb::Watch => watch::watch(&call).await,
+            Verb::Create => create::create(&call, &body).await,
+            Verb::Update => update::update(&call, &body).await,
+            Verb::Patch => patch::patch(&call, &body).await,
+            Verb::Delete => delete::delete(&call, &body).await,
+            Verb::DeleteCollection => delete::delete_collection(&call, &body).await,
+        };
+    }
+    let subresource = call
+        .resource
+        .subresource(call.info.subresource)
+        .ok_or_else(not_found)?;
+    if !subresource
+        .verbs
+        .iter()
+        .any(|verb| verb == call.info.verb.as_str())
+    {
+        return Err(Status::method_not_allowed(&call.group_resource(), call.info.verb.as_str()).into());
+    }
+    match (&subresource.behaviour, call.info.verb) {
+        (SubresourceKind::Part, Verb::Get) => read::get(&call).await,
+        (SubresourceKind::Part, Verb::Update) => update::update(&call, &body).await,
+        (SubresourceKind::Part, Verb::Patch) => patch::patch(&call, &body).await,
+        (SubresourceKind::Scale(paths), Verb::Get) => scale::get(&call, paths).await,
+        (SubresourceKind::Scale(paths), Verb::Update) => scale::update(&call, paths, &body).await,
+        (SubresourceKind::Scale(paths), Verb::Patch) => scale::patch(&call, paths, &body).await,
+        _ => Err(Status::method_not_allowed(&call.group_resource(), call.info.verb.as_str()).into()),
+    }
+}

@@ -1,0 +1,184 @@
+//! The scale subresource: the number of replicas of any kind that has one, as `autoscaling/v1` `Scale`.
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use kubewright_core::{FieldError, FieldPath, GroupKind, GroupVersionKind, Status, WriteOptions};
+use kubewright_kinds as kinds;
+use kubewright_net::Body;
+use serde_json::{Map, Value, json};
+
+use super::write::{self, Written, meta};
+use super::{Call, from_storage, patch, update};
+use crate::codec;
+use crate::error::{ApiError, ApiResult, json_response};
+use crate::registry::ScalePaths;
+use crate::request::media;
+
+/// Answers with the scale of an object.
+pub(crate) async fn get(call: &Call<'_>, paths: &ScalePaths) -> ApiResult<Response<Body>> {
+    media::negotiate(call.headers, false)?;
+    let key = call.resource.key(call.namespace(), call.name()?);
+    let found = call
+        .server
+        .storage()
+        .get(key)
+        .await
+        .map_err(|error| call.storage_error(error))?;
+    let found = found.ok_or_else(|| {
+        ApiError::from(Status::not_found(
+            &call.group_resource(),
+            call.info.name.as_deref().unwrap_or(""),
+        ))
+    })?;
+    Ok(respond(&of(&from_storage(&call.resource, found.value()), paths)))
+}
+
+/// Sets the number of replicas from a `Scale`.
+pub(crate) async fn update(call: &Call<'_>, paths: &ScalePaths, body: &Bytes) -> ApiResult<Response<Body>> {
+    let options = write::options(call)?;
+    let wanted = check(call, codec::read(body, media::body_format(call.headers)?)?.value)?;
+    write(call, paths, &options, |_| Ok(wanted.clone())).await
+}
+
+/// Sets the number of replicas by a patch of the `Scale`.
+pub(crate) async fn patch(call: &Call<'_>, paths: &ScalePaths, body: &Bytes) -> ApiResult<Response<Body>> {
+    let options = write::options(call)?;
+    let patch = patch::read(call, body)?;
+    write(call, paths, &options, |scale| {
+        check(call, patch.apply_to(scale_type(), scale)?)
+    })
+    .await
+}
+
+async fn write(
+    call: &Call<'_>,
+    paths: &ScalePaths,
+    options: &WriteOptions,
+    mut wanted: impl FnMut(Value) -> ApiResult<Value>,
+) -> ApiResult<Response<Body>> {
+    let written = update::change_whole(call, options, |current| {
+        let scale = wanted(of(current, paths))?;
+        let version = meta(&scale, "resourceVersion");
+        if !version.is_empty() && version != meta(current, "resourceVersion") {
+            return Err(ApiError::modified(&call.group_resource(), meta(current, "name")));
+        }
+        let mut changed = current.clone();
+        let replicas = scale.pointer("/spec/replicas").cloned().unwrap_or(json!(0));
+        set(&mut changed, &paths.spec_replicas, replicas);
+        Ok(changed)
+    })
+    .await?;
+    Ok(respond(&match written {
+        Written::Stored(object) => of(&from_storage(&call.resource, object.value()), paths),
+        Written::Shown(object) => of(&object, paths),
+    }))
+}
+
+fn scale_type() -> Option<&'static kinds::Type> {
+    kinds::table().kind("autoscaling", "v1", "Scale")
+}
+
+/// Checks a `Scale` from a client.
+fn check(call: &Call<'_>, mut scale: Value) -> ApiResult<Value> {
+    let expect = GroupVersionKind::new("autoscaling", "v1", "Scale");
+    codec::expect_kind(&mut scale, &expect)?;
+    let name = call.name()?;
+    let kind = GroupKind::new("autoscaling", "Scale");
+    let found = meta(&scale, "name");
+    if !found.is_empty() && found != name {
+        let error = FieldError::invalid(
+            FieldPath::new("metadata").child("name"),
+            found,
+            "must match the name on the URL",
+        );
+        return Err(Status::invalid(&kind, name, &[error]).into());
+    }
+    let path = FieldPath::new("spec").child("replicas");
+    match scale.pointer("/spec/replicas") {
+        None | Some(Value::Null) => {}
+        Some(replicas) => match replicas.as_i64().and_then(|n| i32::try_from(n).ok()) {
+            Some(n) if n >= 0 => {}
+            Some(n) => {
+                let error = FieldError::invalid(path, n, "must be greater than or equal to 0");
+                return Err(Status::invalid(&kind, name, &[error]).into());
+            }
+            None => {
+                let why = format!(
+                    "json: cannot unmarshal {replicas} into Go struct field ScaleSpec.{path} of type int32"
+                );
+                return Err(write::cannot_be_handled(&expect, &why));
+            }
+        },
+    }
+    Ok(scale)
+}
+
+/// The scale of an object.
+fn of(object: &Value, paths: &ScalePaths) -> Value {
+    let mut metadata = Map::new();
+    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        if let Some(value) = object["metadata"].get(field) {
+            metadata.insert(field.to_owned(), value.clone());
+        }
+    }
+    let mut spec = Map::new();
+    if let Some(replicas) = get_path(object, &paths.spec_replicas).filter(|replicas| **replicas != 0) {
+        spec.insert("replicas".into(), replicas.clone());
+    }
+    let mut status = Map::new();
+    status.insert(
+        "replicas".into(),
+        get_path(object, &paths.status_replicas)
+            .cloned()
+            .unwrap_or(json!(0)),
+    );
+    if let Some(text) = paths
+        .selector
+        .as_ref()
+        .and_then(|path| get_path(object, path))
+        .and_then(selector_text)
+    {
+        status.insert("selector".into(), text.into());
+    }
+    json!({"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": status})
+}
+
+/// A selector as text: from a `metav1.LabelSelector`, a map of labels, or text already.
+fn selector_text(selector: &Value) -> Option<String> {
+    if let Some(text) = selector.as_str() {
+        return Some(text.to_owned());
+    }
+    let fields = selector.as_object()?;
+    if fields.contains_key("matchLabels") || fields.contains_key("matchExpressions") {
+        let spec = serde_json::from_value(selector.clone()).ok()?;
+        return kubewright_core::LabelSelector::from_spec(&spec)
+            .ok()
+            .map(|selector| selector.to_string());
+    }
+    let labels = fields
+        .iter()
+        .filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
+    Some(kubewright_core::LabelSelector::from_labels(labels).to_string())
+}
+
+fn get_path<'a>(object: &'a Value, path: &[String]) -> Option<&'a Value> {
+    path.iter().try_fold(object, |value, field| value.get(field))
+}
+
+fn set(object: &mut Value, path: &[String], value: Value) {
+    let Some((last, parents)) = path.split_last() else {
+        return;
+    };
+    let mut at = object;
+    for field in parents {
+        let Some(fields) = at.as_object_mut() else { return };
+        at = fields.entry(field.as_str()).or_insert_with(|| json!({}));
+    }
+    if let Some(fields) = at.as_object_mut() {
+        fields.insert(last.clone(), value);
+    }
+}
+
+fn respond(scale: &Value) -> Response<Body> {
+    json_response(StatusCode::OK, codec::to_json(scale))
+}

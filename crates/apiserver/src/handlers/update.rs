@@ -1,0 +1,203 @@
+//! Update: replaces an object, or the part of it that a subresource is.
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use kubewright_core::{FieldError, FieldPath, GroupResource, Status, WriteOptions};
+use kubewright_net::Body;
+use serde_json::Value;
+
+use super::response::Rendering;
+use super::write::{self, WriteContext, Written, meta, metadata};
+use super::{Call, create, from_storage, lifecycle};
+use crate::builtin::strategy::{CreateOnUpdate, UnconditionalUpdate};
+use crate::error::{ApiError, ApiResult};
+use crate::storage::{GUARANTEED_UPDATE_TRIES, StorageError, StoredObject};
+
+/// Replaces the object with the one in the body.
+pub(crate) async fn update(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
+    let rendering = Rendering::new(call)?;
+    let options = write::options(call)?;
+    let mut incoming = write::read(call, body, &options)?;
+    create::place(call, &mut incoming.object)?;
+    let is_whole = call.info.subresource.is_empty();
+    let object = incoming.object;
+    let outcome = change(call, &options, |_| Ok(object.clone())).await;
+    let may_create = is_whole && call.resource.strategy.create_on_update == CreateOnUpdate::Allowed;
+    match outcome {
+        Err(error)
+            if may_create && error.status().code == 404 && meta(&object, "resourceVersion").is_empty() =>
+        {
+            let written = create::store(call, object, &options).await?;
+            Ok(write::answer(
+                &rendering,
+                StatusCode::CREATED,
+                &written,
+                &incoming.warnings,
+            ))
+        }
+        outcome => Ok(write::answer(
+            &rendering,
+            StatusCode::OK,
+            &outcome?,
+            &incoming.warnings,
+        )),
+    }
+}
+
+/// Changes the object that the path names. `make` gives the new state for the present one, both in the served version, and is
+/// asked again when somebody else was quicker and the new state names no version.
+///
+/// # Errors
+/// 404 where there is no such object, 409 when it is not at the version that the new state names, what `make` fails with, and
+/// 422 for a new state that is not valid.
+pub(super) async fn change(
+    call: &Call<'_>,
+    options: &WriteOptions,
+    make: impl FnMut(&Value) -> ApiResult<Value>,
+) -> ApiResult<Written> {
+    change_part(call, call.info.subresource, options, make).await
+}
+
+/// The same for a change of the object itself, whatever subresource it came by.
+pub(super) async fn change_whole(
+    call: &Call<'_>,
+    options: &WriteOptions,
+    make: impl FnMut(&Value) -> ApiResult<Value>,
+) -> ApiResult<Written> {
+    change_part(call, "", options, make).await
+}
+
+async fn change_part(
+    call: &Call<'_>,
+    subresource: &str,
+    options: &WriteOptions,
+    mut make: impl FnMut(&Value) -> ApiResult<Value>,
+) -> ApiResult<Written> {
+    let name = call.name()?;
+    let key = call.resource.key(call.namespace(), name);
+    let read = call
+        .server
+        .storage()
+        .get(key.clone())
+        .await
+        .map_err(|error| call.storage_error(error))?;
+    let mut current = read.ok_or_else(|| ApiError::from(Status::not_found(&call.group_resource(), name)))?;
+    for _ in 0..GUARANTEED_UPDATE_TRIES {
+        let mut context = WriteContext::new(call).await?;
+        let old = from_storage(&call.resource, current.value());
+        let mut new = make(&old)?;
+        prepare(call, subresource, &mut new, &old, &mut context)?;
+        if lifecycle::ends(&new, &old) {
+            return remove(call, options, &current, new).await;
+        }
+        // The stored text has no version, so equal texts mean that nothing changed: nothing is written.
+        let encoded = write::encode(call, new.clone());
+        if encoded.bytes() == current.storage_bytes() {
+            return Ok(Written::Stored(current));
+        }
+        if options.dry_run {
+            return Ok(Written::Shown(new));
+        }
+        match call
+            .server
+            .storage()
+            .update(key.clone(), current.revision(), encoded)
+            .await
+        {
+            Ok(stored) => return Ok(Written::Stored(stored)),
+            Err(StorageError::Conflict { current: newer, .. }) => current = newer,
+            Err(error) => return Err(call.storage_error(error)),
+        }
+    }
+    Err(ApiError::modified(&call.group_resource(), name))
+}
+
+/// Brings the new state in line with the old one and checks it.
+fn prepare(
+    call: &Call<'_>,
+    subresource: &str,
+    new: &mut Value,
+    old: &Value,
+    context: &mut WriteContext<'_>,
+) -> ApiResult<()> {
+    let resource = &call.resource;
+    let name = meta(old, "name").to_owned();
+    check_version(call, new, old, &name)?;
+    keep_server_fields(new, old);
+    if subresource.is_empty() {
+        resource
+            .strategy
+            .prepare_for_update(new, old, &mut context.strategy())
+            .or_else(|errors| write::refuse(call, &name, &errors))?;
+    } else {
+        resource
+            .strategy
+            .prepare_for_subresource(subresource, new, old, &mut context.strategy());
+    }
+    let mut errors = resource.strategy.validate_update(new, old);
+    errors.extend(resource.model.validate(new, Some(old)));
+    write::refuse(call, &name, &errors)
+}
+
+/// The optimistic lock: version and uid, where the new state names them.
+fn check_version(call: &Call<'_>, new: &Value, old: &Value, name: &str) -> ApiResult<()> {
+    let resource: GroupResource = call.group_resource();
+    let version = meta(new, "resourceVersion");
+    if version.is_empty() {
+        if call.resource.strategy.unconditional_update == UnconditionalUpdate::Refused {
+            let path = FieldPath::new("metadata").child("resourceVersion");
+            let error = FieldError::invalid(path, "", "must be specified for an update");
+            return write::refuse(call, name, &[error]);
+        }
+    } else if version != meta(old, "resourceVersion") {
+        return Err(ApiError::modified(&resource, name));
+    }
+    let (wanted, found) = (meta(new, "uid"), meta(old, "uid"));
+    if !wanted.is_empty() && wanted != found {
+        let why = format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}");
+        return Err(Status::conflict(&resource, name, why).into());
+    }
+    Ok(())
+}
+
+/// What only the server sets stays as it is.
+fn keep_server_fields(new: &mut Value, old: &Value) {
+    let Some(metadata) = metadata(new) else { return };
+    for field in [
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "generation",
+        "resourceVersion",
+        "generateName",
+    ] {
+        match old["metadata"].get(field) {
+            Some(value) => {
+                metadata.insert(field.to_owned(), value.clone());
+            }
+            None => {
+                metadata.remove(field);
+            }
+        }
+    }
+}
+
+/// The update took away the last thing that held an object which is being deleted: it goes, and the answer shows it as it was
+/// to become.
+async fn remove(
+    call: &Call<'_>,
+    options: &WriteOptions,
+    current: &StoredObject,
+    new: Value,
+) -> ApiResult<Written> {
+    if !options.dry_run {
+        let deleted = call
+            .server
+            .storage()
+            .delete(current.key().clone(), current.revision())
+            .await;
+        deleted.map_err(|error| call.storage_error(error))?;
+    }
+    Ok(Written::Shown(new))
+}

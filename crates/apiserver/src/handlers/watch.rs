@@ -1,0 +1,360 @@
+//! Watch: a stream of events, of initial state and of bookmarks.
+//!
+//! Once the options are found valid, everything that goes wrong is told within the stream: HTTP 200 and an `ERROR` event with a
+//! `Status` (apiserver pkg/endpoints/handlers/watch.go). The stream keeps no buffer: it holds a place in the history and reads on
+//! when the client has taken what it was sent, so a slow client costs itself, and one that is too slow gets 410.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::stream;
+use http::{HeaderValue, Response, StatusCode, header};
+use kubewright_core::{FieldError, FieldPath, ListOptions, Status, VersionMatch, WatchEventKind};
+use kubewright_net::Body;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::list::{check_version, invalid_options};
+use super::response::Rendering;
+use super::selection::Selection;
+use super::{Call, from_storage};
+use crate::error::{ApiError, ApiResult};
+use crate::registry::Resource;
+use crate::request::media::Encoding;
+use crate::server::Server;
+use crate::storage::{
+    At, Change, Event, RangeRequest, Revision, StorageError, StoredObject, Watch, WatchItem, WatchRequest,
+    WatchStart, encode_frame,
+};
+use crate::table::IncludeObject;
+
+/// Answers with a stream of events.
+pub(crate) async fn watch(call: &Call<'_>) -> ApiResult<Response<Body>> {
+    let options =
+        ListOptions::from_query(call.query).map_err(|error| Status::bad_request(error.to_string()))?;
+    check_options(&options)?;
+    let selection = Selection::new(&call.resource, &options, call.info.name.as_deref())?;
+    let rendering = Rendering::new(call)?;
+    if rendering.accepted.encoding == Encoding::Yaml {
+        return Err(crate::request::media::not_acceptable(&["application/json"]));
+    }
+    let version = check_version(&options.resource_version)?;
+    let server = call.server;
+    let timeout = options
+        .timeout_seconds
+        .filter(|seconds| *seconds > 0)
+        .map_or_else(
+            || server.options.min_watch_timeout.mul_f64(1.0 + fastrand::f64()),
+            Duration::from_secs,
+        );
+    let now = Instant::now();
+    let stream = EventStream {
+        server: server.clone(),
+        resource: call.resource.clone(),
+        accepted: rendering.accepted,
+        include: rendering.include,
+        is_stored_form: rendering.is_stored_form(),
+        selection,
+        start: start(&options, version),
+        watch: None,
+        batch: Vec::new(),
+        is_first: true,
+        sends_bookmarks: options.allow_bookmarks,
+        marks_initial_end: options.allow_bookmarks && options.send_initial_events == Some(true),
+        deadline: now.checked_add(timeout).unwrap_or(now + MAX_TIMEOUT),
+        next_bookmark: now + server.options.bookmark_interval,
+        last_bookmark: false,
+        stop: server.stop.subscribe(),
+        ended: false,
+        prefix: call.resource.prefix(call.namespace()),
+    };
+    let body = Body::stream(stream::unfold(Box::new(stream), |mut stream| async {
+        let chunk = stream.next_chunk().await?;
+        Some((Ok(chunk), stream))
+    }));
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::OK;
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(response)
+}
+
+/// Where a watch begins, and whether the store must first have come to some version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Start {
+    from: WatchStart,
+    wait_for: Option<Revision>,
+}
+
+/// Without a version, or with 0, a watch begins with the present state; so does one that asks for initial events.
+fn start(options: &ListOptions, version: Option<Revision>) -> Start {
+    let version = version.filter(|version| version.0 > 0);
+    match (options.send_initial_events, version) {
+        (Some(true), version) => Start {
+            from: WatchStart::State,
+            wait_for: version,
+        },
+        (_, Some(version)) => Start {
+            from: WatchStart::After(version),
+            wait_for: None,
+        },
+        (Some(false), None) => Start {
+            from: WatchStart::After(Revision(u64::MAX)),
+            wait_for: None,
+        },
+        (None, None) => Start {
+            from: WatchStart::State,
+            wait_for: None,
+        },
+    }
+}
+
+/// apimachinery pkg/apis/meta/internalversion/validation.
+fn check_options(options: &ListOptions) -> ApiResult<()> {
+    let mut errors = Vec::new();
+    let mut forbid = |field: &str, why: &str| errors.push(FieldError::forbidden(FieldPath::new(field), why));
+    match (options.send_initial_events, options.version_match) {
+        (None, None) | (Some(_), Some(VersionMatch::NotOlderThan)) => {}
+        (None, Some(_)) => forbid(
+            "resourceVersionMatch",
+            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+        ),
+        (Some(_), _) => forbid(
+            "resourceVersionMatch",
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        ),
+    }
+    if !options.continue_token.is_empty() {
+        forbid("continue", "continue is forbidden for watch");
+    }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(invalid_options(&errors))
+    }
+}
+
+/// The state of one watch between two pieces of its body.
+struct EventStream {
+    server: Arc<Server>,
+    resource: Arc<Resource>,
+    prefix: crate::storage::KeyPrefix,
+    selection: Selection,
+    accepted: crate::request::media::Accepted,
+    include: IncludeObject,
+    is_stored_form: bool,
+    start: Start,
+    watch: Option<Watch>,
+    /// Reused from piece to piece; empty in between.
+    batch: Vec<WatchItem>,
+    /// Whether nothing was sent yet: a Table names its columns once.
+    is_first: bool,
+    sends_bookmarks: bool,
+    marks_initial_end: bool,
+    deadline: Instant,
+    next_bookmark: Instant,
+    /// Whether the bookmark shortly before the end was sent.
+    last_bookmark: bool,
+    stop: tokio::sync::watch::Receiver<bool>,
+    ended: bool,
+}
+
+/// What woke the stream up.
+enum Wake {
+    Items(Result<(), StorageError>),
+    Bookmark,
+    End,
+}
+
+impl EventStream {
+    /// The next piece of the body; `None` at its end.
+    async fn next_chunk(&mut self) -> Option<Bytes> {
+        loop {
+            if self.ended {
+                return None;
+            }
+            if self.watch.is_none() {
+                if let Err(error) = self.open().await {
+                    return Some(self.fail(error));
+                }
+            }
+            let chunk = match self.wait().await {
+                Wake::End => return None,
+                Wake::Bookmark => self.bookmark(),
+                Wake::Items(Ok(())) => self.take_batch(),
+                Wake::Items(Err(error)) => {
+                    let error = ApiError::from_storage(error, &self.resource.group_resource(), "");
+                    Some(self.fail(error))
+                }
+            };
+            if let Some(chunk) = chunk.filter(|chunk| !chunk.is_empty()) {
+                return Some(chunk);
+            }
+        }
+    }
+
+    async fn open(&mut self) -> ApiResult<()> {
+        let storage = self.server.storage();
+        let failed = |error| ApiError::from_storage(error, &self.resource.group_resource(), "");
+        if let Some(version) = self.start.wait_for {
+            let mut wait = RangeRequest::new(self.prefix.clone());
+            (wait.at, wait.limit) = (At::NotOlderThan(version), Some(0));
+            storage.range(wait).await.map_err(failed)?;
+        }
+        let mut start = self.start.from;
+        if start == WatchStart::After(Revision(u64::MAX)) || start == WatchStart::State {
+            let now = storage.progress().await.map_err(failed)?;
+            if start != WatchStart::State {
+                start = WatchStart::After(now);
+            }
+        }
+        let request = WatchRequest {
+            prefix: self.prefix.clone(),
+            start,
+        };
+        self.watch = Some(storage.watch(request).map_err(failed)?);
+        Ok(())
+    }
+
+    async fn wait(&mut self) -> Wake {
+        let Some(watch) = &mut self.watch else {
+            return Wake::End;
+        };
+        let bookmark = if self.sends_bookmarks {
+            let last = self
+                .deadline
+                .checked_sub(BEFORE_END)
+                .filter(|_| !self.last_bookmark);
+            last.map_or(self.next_bookmark, |last| last.min(self.next_bookmark))
+        } else {
+            self.deadline
+        };
+        tokio::select! {
+            biased;
+            _ = self.stop.wait_for(|stop| *stop) => Wake::End,
+            result = watch.next_batch(BATCH, &mut self.batch) => Wake::Items(result),
+            () = tokio::time::sleep_until(bookmark.min(self.deadline)) => {
+                if Instant::now() >= self.deadline { Wake::End } else { Wake::Bookmark }
+            }
+        }
+    }
+
+    fn bookmark(&mut self) -> Option<Bytes> {
+        let now = Instant::now();
+        self.last_bookmark = self
+            .deadline
+            .checked_sub(BEFORE_END)
+            .is_none_or(|last| now >= last);
+        self.next_bookmark = now + self.server.options.bookmark_interval;
+        let revision = self.watch.as_ref()?.progress()?;
+        Some(self.bookmark_frame(revision, false))
+    }
+
+    fn take_batch(&mut self) -> Option<Bytes> {
+        let mut batch = std::mem::take(&mut self.batch);
+        // A single event that everybody gets alike is sent without a copy.
+        let chunk = match &batch[..] {
+            [WatchItem::Event(event)] if self.is_stored_form && self.selection.is_everything() => {
+                Some(event.frame().clone())
+            }
+            items => {
+                let mut chunk = BytesMut::new();
+                for item in items {
+                    self.write_item(item, &mut chunk);
+                }
+                Some(chunk.freeze())
+            }
+        };
+        batch.clear();
+        self.batch = batch;
+        chunk
+    }
+
+    fn write_item(&mut self, item: &WatchItem, out: &mut BytesMut) {
+        match item {
+            WatchItem::Event(event) => self.write_event(event, out),
+            WatchItem::Synced(revision) if self.marks_initial_end => {
+                out.extend_from_slice(&self.bookmark_frame(*revision, true));
+            }
+            _ => {}
+        }
+    }
+
+    fn write_event(&mut self, event: &Event, out: &mut BytesMut) {
+        let Some((change, object)) = self.transition(event) else {
+            return;
+        };
+        if self.is_stored_form {
+            if change == event.change() {
+                out.extend_from_slice(event.frame());
+            } else {
+                out.extend_from_slice(&encode_frame(change, &object));
+            }
+            return;
+        }
+        let value = from_storage(&self.resource, object.value());
+        let frame = self.frame(change.as_str(), &value);
+        out.extend_from_slice(&frame);
+    }
+
+    /// What a change means to this watcher: an object that comes to match is added, one that ceases to match is deleted, shown
+    /// in its last matching state with the version of the change.
+    fn transition(&self, event: &Event) -> Option<(Change, StoredObject)> {
+        let object = event.object();
+        if self.selection.is_everything() {
+            return Some((event.change(), object.clone()));
+        }
+        let is_now = event.change() != Change::Deleted && self.selection.matches(&self.resource, object);
+        let previous = event
+            .previous()
+            .filter(|previous| self.selection.matches(&self.resource, previous));
+        match (is_now, previous) {
+            (true, Some(_)) => Some((Change::Modified, object.clone())),
+            (true, None) => Some((Change::Added, object.clone())),
+            (false, Some(previous)) => Some((Change::Deleted, previous.at_revision(event.revision()))),
+            (false, None) => None,
+        }
+    }
+
+    fn bookmark_frame(&mut self, revision: Revision, is_initial_end: bool) -> Bytes {
+        let mut metadata = json!({"resourceVersion": revision.0.to_string()});
+        if is_initial_end {
+            metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        let object = json!({
+            "kind": self.resource.kind,
+            "apiVersion": self.resource.api_version(),
+            "metadata": metadata,
+        });
+        self.frame(WatchEventKind::Bookmark.as_str(), &object)
+    }
+
+    fn frame(&mut self, kind: &str, object: &Value) -> Bytes {
+        let rendering = Rendering::with(&self.resource, self.accepted, self.include);
+        let object = rendering.event_object(object, self.is_first);
+        self.is_first = false;
+        let mut text = serde_json::to_vec(&json!({"type": kind, "object": object})).unwrap_or_default();
+        text.push(b'\n');
+        text.into()
+    }
+
+    fn fail(&mut self, error: ApiError) -> Bytes {
+        self.ended = true;
+        let mut text = serde_json::to_vec(&json!({
+            "type": WatchEventKind::Error.as_str(),
+            "object": error.status(),
+        }))
+        .unwrap_or_default();
+        text.push(b'\n');
+        text.into()
+    }
+}
+
+/// How many events one piece of a body holds at most.
+const BATCH: usize = 256;
+/// How long before its end a watch gets a last bookmark (storage/cacher `bookmarkFrequency` and its comment).
+const BEFORE_END: Duration = Duration::from_secs(2);
+/// Where a timeout is too long to be counted.
+const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);

@@ -1,0 +1,196 @@
+//! What all writes share: reading a body as an object of a kind, preparing, checking and storing it.
+
+use bytes::Bytes;
+use http::Response;
+use kubewright_core::{FieldError, FieldValidation, GroupVersionKind, Status, WriteOptions};
+use kubewright_kinds::Scope as TableScope;
+use kubewright_net::Body;
+use serde_json::{Map, Value};
+use tokio::sync::MutexGuard;
+
+use super::response::{Rendering, warn};
+use super::{Call, to_storage};
+use crate::builtin::strategy::{Allocation, Context, Requester, ServicePool};
+use crate::codec;
+use crate::error::ApiResult;
+use crate::request::media;
+use crate::storage::{Encoded, KeyPrefix, RangeRequest, StoredObject};
+
+/// An object from a client, in the served version and in shape, with its defaults.
+pub(crate) struct Incoming {
+    pub(crate) object: Value,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Reads the query of a write.
+///
+/// # Errors
+/// 400 for an option that cannot be read.
+pub(crate) fn options(call: &Call<'_>) -> ApiResult<WriteOptions> {
+    WriteOptions::from_query(call.query).map_err(|error| Status::bad_request(error.to_string()).into())
+}
+
+/// Reads a body as an object of the call's kind.
+///
+/// # Errors
+/// 415 for a format that is not understood, 400 for a body that is malformed or of another kind.
+pub(crate) fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> ApiResult<Incoming> {
+    let body = codec::read(body, media::body_format(call.headers)?)?;
+    shape(call, body.value, &body.duplicate_fields, options)
+}
+
+/// Brings a value into the shape of the call's kind.
+///
+/// # Errors
+/// 400 when it cannot be one, or has fields that it must not have.
+pub(crate) fn shape(
+    call: &Call<'_>,
+    mut object: Value,
+    duplicate_fields: &[String],
+    options: &WriteOptions,
+) -> ApiResult<Incoming> {
+    let resource = &call.resource;
+    let gvk = resource.gvk();
+    codec::expect_kind(&mut object, &gvk)?;
+    let found = resource.model.normalize(&mut object);
+    if let Some(error) = found.type_errors.first() {
+        return Err(cannot_be_handled(&gvk, error));
+    }
+    let validation = options.field_validation.unwrap_or(FieldValidation::Warn);
+    let warnings = codec::judge_fields(validation, duplicate_fields, &found.unknown_fields, &gvk)?;
+    if !object.get("metadata").is_some_and(Value::is_object) {
+        object["metadata"] = Value::Object(Map::new());
+    }
+    // The server keeps these itself; what a client sends of them is not taken.
+    if let Some(metadata) = metadata(&mut object) {
+        metadata.remove("managedFields");
+        metadata.remove("selfLink");
+    }
+    resource
+        .model
+        .default(&resource.group, &resource.version, &resource.kind, &mut object);
+    Ok(Incoming { object, warnings })
+}
+
+/// 400 in upstream's words for a body that does not decode.
+pub(crate) fn cannot_be_handled(gvk: &GroupVersionKind, why: &str) -> crate::error::ApiError {
+    let GroupVersionKind { kind, version, .. } = gvk;
+    Status::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
+    ))
+    .into()
+}
+
+/// The metadata of an object, to change.
+pub(crate) fn metadata(object: &mut Value) -> Option<&mut Map<String, Value>> {
+    object.get_mut("metadata")?.as_object_mut()
+}
+
+/// A text within the metadata, empty when absent.
+pub(crate) fn meta<'a>(object: &'a Value, field: &str) -> &'a str {
+    object["metadata"][field].as_str().unwrap_or_default()
+}
+
+/// What a strategy needs besides the object. While it lives, no other service is written: addresses are given out once.
+pub(crate) struct WriteContext<'a> {
+    pub(crate) now: String,
+    requester: Requester<'a>,
+    pool: ServicePool,
+    _lock: Option<MutexGuard<'a, ()>>,
+}
+
+impl<'a> WriteContext<'a> {
+    /// Gathers it; for services this reads which addresses are taken.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(crate) async fn new(call: &'a Call<'_>) -> ApiResult<Self> {
+        let mut pool = ServicePool::default();
+        let lock = if call.resource.strategy.allocation == Allocation::Service {
+            let lock = call.server.services.lock().await;
+            let all = RangeRequest::new(KeyPrefix::resource(
+                &call.resource.storage_group,
+                &call.resource.plural,
+            ));
+            let services = call
+                .server
+                .storage()
+                .range(all)
+                .await
+                .map_err(|error| call.storage_error(error))?;
+            services
+                .items
+                .iter()
+                .for_each(|service| pool.record(&service.value()));
+            Some(lock)
+        } else {
+            None
+        };
+        let identity = &call.identity;
+        let requester = Requester {
+            username: &identity.user,
+            uid: &identity.uid,
+            groups: &identity.groups,
+            extra: &identity.extra,
+        };
+        Ok(Self {
+            now: call.server.now().to_string(),
+            requester,
+            pool,
+            _lock: lock,
+        })
+    }
+
+    /// The strategy's view of it.
+    pub(crate) fn strategy(&mut self) -> Context<'_> {
+        Context {
+            now: &self.now,
+            requester: self.requester,
+            allocator: &mut self.pool,
+        }
+    }
+}
+
+/// 422 when anything is wrong.
+pub(crate) fn refuse(call: &Call<'_>, name: &str, errors: &[FieldError]) -> ApiResult<()> {
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid(&call.resource.group_kind(), name, errors).into())
+}
+
+/// The scope in the words of the table of kinds, in which strategies are written.
+pub(crate) fn table_scope(call: &Call<'_>) -> TableScope {
+    match call.resource.scope {
+        kubewright_core::Scope::Namespaced => TableScope::Namespaced,
+        kubewright_core::Scope::Cluster => TableScope::Cluster,
+    }
+}
+
+/// An object as it is stored.
+pub(crate) fn encode(call: &Call<'_>, object: Value) -> Encoded {
+    Encoded::from_value(&to_storage(&call.resource, object))
+}
+
+/// What a write came to.
+pub(crate) enum Written {
+    /// It is stored.
+    Stored(StoredObject),
+    /// It would have been: a dry run, or the last state of an object that is gone.
+    Shown(Value),
+}
+
+/// The answer to a write.
+pub(crate) fn answer(
+    rendering: &Rendering<'_>,
+    code: http::StatusCode,
+    written: &Written,
+    warnings: &[String],
+) -> Response<Body> {
+    let mut response = match written {
+        Written::Stored(object) => rendering.stored(code, object),
+        Written::Shown(object) => rendering.object(code, object),
+    };
+    warn(&mut response, warnings);
+    response
+}

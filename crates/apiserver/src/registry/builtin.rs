@@ -1,0 +1,254 @@
+//! The built-in resources, as rows of the table of kinds.
+
+use std::sync::Arc;
+
+use kubewright_core::Scope;
+use kubewright_kinds as kinds;
+
+use super::{Group, Model, Resource, ScalePaths, Subresource, SubresourceKind, Version};
+use crate::builtin::strategy;
+use crate::table::Printer;
+
+/// Which built-in resources are served beyond the default, in the syntax of `--runtime-config`
+/// (kube-apiserver pkg/cmd/server/options: comma-separated `api/all`, `api/ga`, `api/beta`, `api/alpha`, `group/version` or
+/// `group/version/resource`, each with `=true` or `=false`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RuntimeConfig {
+    rules: Vec<(Pattern, bool)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Pattern {
+    All,
+    Stage(Stage),
+    Version {
+        group: String,
+        version: String,
+    },
+    Resource {
+        group: String,
+        version: String,
+        plural: String,
+    },
+}
+
+/// How settled a version is, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Alpha,
+    Beta,
+    Ga,
+}
+
+/// A `--runtime-config` that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("runtime configuration {entry:?} is not understood")]
+pub struct InvalidRuntimeConfig {
+    /// The entry.
+    pub entry: String,
+}
+
+impl std::str::FromStr for RuntimeConfig {
+    type Err = InvalidRuntimeConfig;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut rules = Vec::new();
+        for entry in text.split(',').filter(|entry| !entry.is_empty()) {
+            let invalid = || InvalidRuntimeConfig {
+                entry: entry.to_owned(),
+            };
+            let (pattern, value) = entry.split_once('=').unwrap_or((entry, "true"));
+            let on = match value {
+                "true" | "" => true,
+                "false" => false,
+                _ => return Err(invalid()),
+            };
+            let parts: Vec<&str> = pattern.split('/').collect();
+            let pattern = match parts[..] {
+                ["api", "all"] => Pattern::All,
+                ["api", "ga"] => Pattern::Stage(Stage::Ga),
+                ["api", "beta"] => Pattern::Stage(Stage::Beta),
+                ["api", "alpha"] => Pattern::Stage(Stage::Alpha),
+                ["v1"] => Pattern::Version {
+                    group: String::new(),
+                    version: "v1".into(),
+                },
+                [group, version] if !group.is_empty() && !version.is_empty() => {
+                    let group = if group == "api" { "" } else { group };
+                    Pattern::Version {
+                        group: group.into(),
+                        version: version.into(),
+                    }
+                }
+                [group, version, plural] if !plural.is_empty() => Pattern::Resource {
+                    group: group.into(),
+                    version: version.into(),
+                    plural: plural.into(),
+                },
+                _ => return Err(invalid()),
+            };
+            rules.push((pattern, on));
+        }
+        Ok(Self { rules })
+    }
+}
+
+impl RuntimeConfig {
+    /// The narrowest rule decides, and of two equally narrow ones the later.
+    fn serves(&self, resource: &kinds::Resource) -> bool {
+        let narrowness = |pattern: &Pattern| match pattern {
+            Pattern::All => Some(0),
+            Pattern::Stage(stage) => (*stage == stage_of(resource.version)).then_some(1),
+            Pattern::Version { group, version } => {
+                (group == resource.group && version == resource.version).then_some(2)
+            }
+            Pattern::Resource {
+                group,
+                version,
+                plural,
+            } => {
+                let same =
+                    group == resource.group && version == resource.version && plural == resource.plural;
+                same.then_some(3)
+            }
+        };
+        let matching = self
+            .rules
+            .iter()
+            .filter_map(|(pattern, on)| Some((narrowness(pattern)?, *on)));
+        matching
+            .max_by_key(|(narrow, _)| *narrow)
+            .map_or(resource.served_by_default, |(_, on)| on)
+    }
+}
+
+fn stage_of(version: &str) -> Stage {
+    if version.contains("alpha") {
+        Stage::Alpha
+    } else if version.contains("beta") {
+        Stage::Beta
+    } else {
+        Stage::Ga
+    }
+}
+
+/// The groups, versions and resources that `config` turns on, in the order of discovery.
+pub(super) fn groups(config: &RuntimeConfig) -> Vec<Group> {
+    let mut groups = Vec::<Group>::new();
+    for row in kinds::table().resources().iter().filter(|row| config.serves(row)) {
+        let at = groups
+            .iter()
+            .position(|g| g.name == row.group)
+            .unwrap_or_else(|| {
+                groups.push(Group {
+                    name: row.group.to_owned(),
+                    versions: Vec::new(),
+                });
+                groups.len() - 1
+            });
+        let versions = &mut groups[at].versions;
+        let resource = Arc::new(resource(row));
+        match versions.iter_mut().find(|v| v.name == row.version) {
+            Some(version) => version.resources.push(resource),
+            None => versions.push(Version {
+                name: row.version.to_owned(),
+                resources: vec![resource],
+            }),
+        }
+    }
+    groups
+}
+
+fn resource(row: &'static kinds::Resource) -> Resource {
+    let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    // The Events of both groups are one stored object, kept as core/v1 has them.
+    let events = row.plural == "events" && row.group == "events.k8s.io";
+    Resource {
+        group: row.group.to_owned(),
+        version: row.version.to_owned(),
+        kind: row.kind.to_owned(),
+        list_kind: format!("{}List", row.kind),
+        plural: row.plural.to_owned(),
+        singular: row.singular.to_owned(),
+        scope: match row.scope {
+            kinds::Scope::Namespaced => Scope::Namespaced,
+            kinds::Scope::Cluster => Scope::Cluster,
+        },
+        short_names: owned(row.short_names),
+        categories: owned(row.categories),
+        verbs: owned(row.verbs),
+        subresources: row
+            .subresources
+            .iter()
+            .filter_map(|sub| subresource(row, sub))
+            .collect(),
+        storage_group: if events {
+            String::new()
+        } else {
+            row.group.to_owned()
+        },
+        storage_version: if events {
+            "v1".to_owned()
+        } else {
+            row.storage_version.to_owned()
+        },
+        model: Model::Builtin(row.object_type()),
+        strategy: strategy::strategy(row.group, row.plural),
+        printer: Printer::for_builtin(row.group, row.version, row.kind),
+    }
+}
+
+/// What is served of the table's subresources: those that read and write (a part of) the object itself.
+fn subresource(row: &kinds::Resource, sub: &kinds::Subresource) -> Option<Subresource> {
+    let is_self = sub.kind == row.kind;
+    let behaviour = match sub.name {
+        "scale" => SubresourceKind::Scale(scale_paths(row)),
+        _ if is_self => SubresourceKind::Part,
+        _ => return None,
+    };
+    Some(Subresource {
+        name: sub.name.to_owned(),
+        group: sub.group.to_owned(),
+        version: sub.version.to_owned(),
+        kind: sub.kind.to_owned(),
+        verbs: sub.verbs.iter().map(|&verb| verb.to_owned()).collect(),
+        behaviour,
+    })
+}
+
+fn scale_paths(row: &kinds::Resource) -> ScalePaths {
+    let path = |names: [&str; 2]| names.map(str::to_owned).to_vec();
+    debug_assert!(
+        row.object_type().field("spec").is_some(),
+        "{} has a scale but no spec",
+        row.kind
+    );
+    ScalePaths {
+        spec_replicas: path(["spec", "replicas"]),
+        status_replicas: path(["status", "replicas"]),
+        selector: Some(path(["spec", "selector"])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn serves(config: &str, group: &str, version: &str) -> bool {
+        let config: RuntimeConfig = config.parse().unwrap();
+        groups(&config)
+            .iter()
+            .any(|g| g.name == group && g.versions.iter().any(|v| v.name == version))
+    }
+
+    #[test]
+    fn runtime_config() {
+        assert!(serves("", "apps", "v1"));
+        assert!(!serves("apps/v1=false", "apps", "v1"));
+        assert!(!serves("api/all=false", "apps", "v1"));
+        assert!(serves("api/all=false,apps/v1=true", "apps", "v1"));
+        for bad in ["apps/v1=maybe", "a/b/c/d", "apps", "/v1"] {
+            assert!(bad.parse::<RuntimeConfig>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! What objects of a resource look like: the table of kinds for built-in ones, a structural schema for custom ones.
+
+use std::sync::Arc;
+
+use kubewright_core::{FieldError, FieldPath};
+use kubewright_kinds as kinds;
+use serde_json::{Map, Value};
+
+use super::shape;
+use crate::builtin;
+use crate::custom::CustomModel;
+
+/// Knowledge of the shape of objects.
+#[derive(Clone, Debug)]
+pub(crate) enum Model {
+    /// A type of the table of kinds.
+    Builtin(&'static kinds::Type),
+    /// The schema of one version of a custom resource definition.
+    Custom(Arc<CustomModel>),
+}
+
+/// What bringing an object into shape found.
+#[derive(Debug, Default)]
+pub(crate) struct Normalized {
+    /// Paths of fields that the kind does not have; they are dropped.
+    pub(crate) unknown_fields: Vec<String>,
+    /// Values that cannot be decoded, in Go's words.
+    pub(crate) type_errors: Vec<String>,
+}
+
+impl Model {
+    /// Brings an object into the shape that Go's decoder and encoder would leave it in: unknown fields, nulls and zero values
+    /// that are never written go; values of the wrong type are reported.
+    pub(crate) fn normalize(&self, object: &mut Value) -> Normalized {
+        let mut found = Normalized::default();
+        match self {
+            Self::Builtin(ty) => Normalizer { found: &mut found }.object(ty, object, &FieldPath::root(), ty),
+            Self::Custom(model) => found.unknown_fields = model.prune(object),
+        }
+        found
+    }
+
+    /// Sets the fields that have defaults and are absent.
+    pub(crate) fn default(&self, group: &str, version: &str, kind: &str, object: &mut Value) {
+        match self {
+            Self::Builtin(_) => builtin::defaults::apply(group, version, kind, object),
+            Self::Custom(model) => model.default(object),
+        }
+    }
+
+    /// What is wrong with an object as far as its shape tells: required fields, enumerations, and all that a structural
+    /// schema says. `old` is the object that it replaces.
+    pub(crate) fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        match self {
+            Self::Builtin(ty) => shape::check(ty, object),
+            Self::Custom(model) => model.validate(object, old),
+        }
+    }
+
+    /// Whether field selectors may name `field`, besides what the strategy says.
+    pub(crate) fn is_selectable(&self, field: &str) -> bool {
+        match self {
+            Self::Builtin(_) => false,
+            Self::Custom(model) => model.is_selectable(field),
+        }
+    }
+
+    /// The value of such a field.
+    pub(crate) fn selectable_field(&self, object: &Value, field: &str) -> Option<String> {
+        match self {
+            Self::Builtin(_) => None,
+            Self::Custom(model) => model.selectable_field(object, field),
+        }
+    }
+
+    /// The type in the table of kinds, for a built-in kind: what strategic merge patch goes by.
+    pub(crate) fn builtin_type(&self) -> Option<&'static kinds::Type> {
+        match self {
+            Self::Builtin(ty) => Some(ty),
+            Self::Custom(_) => None,
+        }
+    }
+}
+
+struct Normalizer<'a> {
+    found: &'a mut Normalized,
+}
+
+impl Normalizer<'_> {
+    /// `owner` names the Go struct in messages.
+    fn object(&mut self, ty: &'static kinds::Type, value: &mut Value, path: &FieldPath, owner: &kinds::Type) {
+        if let Some(special) = &ty.special {
+            return self.value(special, value, path, owner);
+        }
+        let Value::Object(fields) = value else {
+            return self.mistyped(value, path, owner, ty.name);
+        };
+        let names: Vec<String> = fields.keys().cloned().collect();
+        for name in names {
+            let Some(field) = ty.field(&name) else {
+                self.found.unknown_fields.push(path.child(&name).to_string());
+                fields.remove(&name);
+                continue;
+            };
+            let Some(value) = fields.get_mut(&name) else {
+                continue;
+            };
+            if !value.is_null() {
+                self.value(&field.value, value, &path.child(&name), ty);
+            }
+            if value.is_null() || is_never_written(field, value) {
+                fields.remove(&name);
+            }
+        }
+    }
+
+    fn value(
+        &mut self,
+        kind: &'static kinds::Value,
+        value: &mut Value,
+        path: &FieldPath,
+        owner: &kinds::Type,
+    ) {
+        use kinds::Value as Kind;
+        let (fits, go_type) = match kind {
+            Kind::String => (value.is_string(), "string"),
+            Kind::Boolean => (value.is_boolean(), "bool"),
+            Kind::Int32 => (value.as_i64().is_some_and(|n| i32::try_from(n).is_ok()), "int32"),
+            Kind::Int64 => (value.is_i64(), "int64"),
+            Kind::Double => (value.is_number(), "float64"),
+            Kind::Bytes => (value.is_string(), "[]uint8"),
+            Kind::Time => (value.is_string(), "time.Time"),
+            Kind::MicroTime => (value.is_string(), "v1.MicroTime"),
+            Kind::IntOrString => (value.is_string() || value.is_i64(), "intstr.IntOrString"),
+            Kind::Quantity => (self.quantity(value), "resource.Quantity"),
+            Kind::Object(id) => return self.object(id.get(), value, path, owner),
+            Kind::Array(item) => {
+                let Value::Array(items) = value else {
+                    return self.mistyped(value, path, owner, "[]");
+                };
+                for (i, value) in items.iter_mut().enumerate() {
+                    if !value.is_null() {
+                        self.value(item, value, &path.index(i), owner);
+                    }
+                }
+                return;
+            }
+            Kind::Map(item) => {
+                let Value::Object(entries) = value else {
+                    return self.mistyped(value, path, owner, "map[string]");
+                };
+                for (key, value) in entries.iter_mut() {
+                    if value.is_null() {
+                        *value = zero(item);
+                    }
+                    self.value(item, value, &path.child(key), owner);
+                }
+                return;
+            }
+            _ => (true, ""),
+        };
+        if !fits {
+            self.mistyped(value, path, owner, go_type);
+        }
+    }
+
+    /// Quantities may be written as numbers and are kept as text in canonical form.
+    fn quantity(&self, value: &mut Value) -> bool {
+        let text = match &*value {
+            Value::String(text) => text.trim().to_owned(),
+            Value::Number(number) => number.to_string(),
+            _ => return false,
+        };
+        match text.parse::<kubewright_core::Quantity>() {
+            Ok(quantity) => {
+                *value = Value::String(quantity.to_string());
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    fn mistyped(&mut self, value: &Value, path: &FieldPath, owner: &kinds::Type, go_type: &str) {
+        let found = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "bool",
+            Value::Number(number) => return self.bad_number(&number.to_string(), path, owner, go_type),
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        self.report(found, path, owner, go_type);
+    }
+
+    fn bad_number(&mut self, text: &str, path: &FieldPath, owner: &kinds::Type, go_type: &str) {
+        let found = if go_type.contains("int") {
+            format!("number {text}")
+        } else {
+            "number".to_owned()
+        };
+        self.report(&found, path, owner, go_type);
+    }
+
+    fn report(&mut self, found: &str, path: &FieldPath, owner: &kinds::Type, go_type: &str) {
+        let short = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
+        let go_type = if go_type.starts_with("io.k8s.") {
+            format!("v1.{}", short(go_type))
+        } else {
+            go_type.to_owned()
+        };
+        self.found.type_errors.push(format!(
+            "json: cannot unmarshal {found} into Go struct field {}.{path} of type {go_type}",
+            short(owner.name)
+        ));
+    }
+}
+
+/// Whether Go would leave the field out: a zero value of a plain type, or an empty list or map.
+fn is_never_written(field: &kinds::Field, value: &Value) -> bool {
+    match field.presence {
+        kinds::Presence::Always => false,
+        kinds::Presence::OmitZero => is_zero(value),
+        kinds::Presence::Optional => match value {
+            Value::Array(items) => items.is_empty(),
+            Value::Object(entries) => entries.is_empty() && matches!(field.value, kinds::Value::Map(_)),
+            _ => false,
+        },
+    }
+}
+
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(flag) => !flag,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+    }
+}
+
+fn zero(kind: &kinds::Value) -> Value {
+    use kinds::Value as Kind;
+    match kind {
+        Kind::String | Kind::Bytes => Value::String(String::new()),
+        Kind::Boolean => Value::Bool(false),
+        Kind::Int32 | Kind::Int64 | Kind::Double | Kind::IntOrString => 0.into(),
+        Kind::Quantity => "0".into(),
+        Kind::Array(_) => Value::Array(Vec::new()),
+        Kind::Object(_) | Kind::Map(_) => Value::Object(Map::new()),
+        _ => Value::Null,
+    }
+}

@@ -1,0 +1,162 @@
+//! One resource in one version, as it is served.
+
+use std::fmt;
+
+use kubewright_core::{GroupKind, GroupResource, GroupVersionKind, Scope};
+use serde_json::Value;
+
+use super::Model;
+use crate::builtin::strategy::Strategy;
+use crate::storage::{Key, KeyPrefix};
+use crate::table::Printer;
+
+/// A resource in one version: a row of the registry.
+///
+/// Built-in and custom resources differ in their [`Model`] and [`Strategy`] alone; handlers do not ask which one it is.
+pub(crate) struct Resource {
+    /// Empty for the core group.
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    pub(crate) list_kind: String,
+    pub(crate) plural: String,
+    pub(crate) singular: String,
+    pub(crate) scope: Scope,
+    pub(crate) short_names: Vec<String>,
+    pub(crate) categories: Vec<String>,
+    /// In alphabetical order.
+    pub(crate) verbs: Vec<String>,
+    /// By name.
+    pub(crate) subresources: Vec<Subresource>,
+    /// Where objects are stored: the group of the storage, and the version they are stored in. Two resources may share one
+    /// storage, as the Events of the core group and of `events.k8s.io` do.
+    pub(crate) storage_group: String,
+    pub(crate) storage_version: String,
+    /// What objects look like.
+    pub(crate) model: Model,
+    /// What happens to objects on their way in.
+    pub(crate) strategy: &'static Strategy,
+    /// How objects are printed.
+    pub(crate) printer: Printer,
+}
+
+/// Something below an object's path.
+#[derive(Clone, Debug)]
+pub(crate) struct Subresource {
+    pub(crate) name: String,
+    /// Group, version and kind of what is read and written there.
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) kind: String,
+    /// In alphabetical order.
+    pub(crate) verbs: Vec<String>,
+    pub(crate) behaviour: SubresourceKind,
+}
+
+/// What a subresource does.
+#[derive(Clone, Debug)]
+pub(crate) enum SubresourceKind {
+    /// The object itself, of which a write changes a part only: the [`Strategy`] knows which.
+    Part,
+    /// The number of replicas, as `autoscaling/v1` `Scale`.
+    Scale(ScalePaths),
+}
+
+/// Where a kind keeps what a `Scale` shows: paths of field names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ScalePaths {
+    pub(crate) spec_replicas: Vec<String>,
+    pub(crate) status_replicas: Vec<String>,
+    /// Where the selector is: an object (`metav1.LabelSelector`), a map of labels or its text.
+    pub(crate) selector: Option<Vec<String>>,
+}
+
+impl Resource {
+    /// What stands in `apiVersion`.
+    pub(crate) fn api_version(&self) -> String {
+        join(&self.group, &self.version)
+    }
+
+    /// What stands in `apiVersion` of stored objects.
+    pub(crate) fn storage_api_version(&self) -> String {
+        join(&self.storage_group, &self.storage_version)
+    }
+
+    /// Whether objects are stored in the version that is served here, so that their bytes can be sent as they are.
+    pub(crate) fn is_storage_version(&self) -> bool {
+        self.version == self.storage_version && self.group == self.storage_group
+    }
+
+    /// Group, version and kind of objects.
+    pub(crate) fn gvk(&self) -> GroupVersionKind {
+        GroupVersionKind::new(&self.group, &self.version, &self.kind)
+    }
+
+    /// The group and plural, for messages.
+    pub(crate) fn group_resource(&self) -> GroupResource {
+        GroupResource::new(&self.group, &self.plural)
+    }
+
+    /// The group and kind, for messages.
+    pub(crate) fn group_kind(&self) -> GroupKind {
+        GroupKind::new(&self.group, &self.kind)
+    }
+
+    /// The key of an object; the namespace counts only for namespaced resources.
+    pub(crate) fn key(&self, namespace: Option<&str>, name: &str) -> Key {
+        Key::new(&self.storage_group, &self.plural, self.within(namespace), name)
+    }
+
+    /// The keys of a namespace's objects, or of all.
+    pub(crate) fn prefix(&self, namespace: Option<&str>) -> KeyPrefix {
+        match self.within(namespace) {
+            Some(namespace) => KeyPrefix::namespace(&self.storage_group, &self.plural, namespace),
+            None => KeyPrefix::resource(&self.storage_group, &self.plural),
+        }
+    }
+
+    /// Whether the verb is offered on the resource itself.
+    pub(crate) fn offers(&self, verb: &str) -> bool {
+        self.verbs.iter().any(|v| v == verb)
+    }
+
+    /// The subresource with a name.
+    pub(crate) fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources.iter().find(|s| s.name == name)
+    }
+
+    /// Whether the status is written by its own subresource.
+    pub(crate) fn has_status(&self) -> bool {
+        self.subresource("status").is_some()
+    }
+
+    /// Whether field selectors may name `field`.
+    pub(crate) fn is_selectable(&self, field: &str) -> bool {
+        self.strategy.is_selectable(field) || self.model.is_selectable(field)
+    }
+
+    /// The value that a field selector compares; `None` when objects cannot be selected by the field.
+    pub(crate) fn selectable_field(&self, object: &Value, field: &str) -> Option<String> {
+        self.strategy
+            .selectable_field(object, field)
+            .or_else(|| self.model.selectable_field(object, field))
+    }
+
+    fn within<'a>(&self, namespace: Option<&'a str>) -> Option<&'a str> {
+        namespace.filter(|_| self.scope == Scope::Namespaced)
+    }
+}
+
+impl fmt::Debug for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Resource({})", self.gvk())
+    }
+}
+
+fn join(group: &str, version: &str) -> String {
+    if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    }
+}

@@ -1,0 +1,195 @@
+//! Paths taken apart, as apiserver pkg/endpoints/request/requestinfo.go does.
+//!
+//! ```text
+//! /api/{version}[/namespaces/{namespace}]/{resource}[/{name}[/{subresource}]]
+//! /apis/{group}/{version}[/namespaces/{namespace}]/{resource}[/{name}[/{subresource}]]
+//! ```
+//! Everything else is no resource: `/healthz`, `/version`, `/openapi/v3`, discovery.
+
+use std::borrow::Cow;
+
+use http::Method;
+
+/// What is to be done to a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Verb {
+    Get,
+    List,
+    Watch,
+    Create,
+    Update,
+    Patch,
+    Delete,
+    DeleteCollection,
+}
+
+impl Verb {
+    /// The word in discovery, rules and messages.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::List => "list",
+            Self::Watch => "watch",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+            Self::DeleteCollection => "deletecollection",
+        }
+    }
+}
+
+/// A request for a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RequestInfo<'a> {
+    pub(crate) verb: Verb,
+    /// Empty for the core group.
+    pub(crate) group: &'a str,
+    pub(crate) version: &'a str,
+    pub(crate) namespace: Option<Cow<'a, str>>,
+    /// The plural.
+    pub(crate) resource: &'a str,
+    /// What follows the name: empty, `status`, `scale`, …
+    pub(crate) subresource: &'a str,
+    pub(crate) name: Option<Cow<'a, str>>,
+}
+
+impl<'a> RequestInfo<'a> {
+    /// Takes a path apart; `None` when it names no resource, or nothing that could be one.
+    ///
+    /// `is_watch` is the query's `watch`: a list that watches has another verb.
+    pub(crate) fn parse(method: &Method, path: &'a str, is_watch: bool) -> Option<Self> {
+        let mut segments = path.split('/').filter(|segment| !segment.is_empty());
+        let (group, version) = match segments.next()? {
+            "api" => ("", segments.next()?),
+            "apis" => (segments.next()?, segments.next()?),
+            _ => return None,
+        };
+        let mut rest = segments;
+        let first = rest.next()?;
+        // `/namespaces/{n}` is the namespace object and `/namespaces/{n}/{subresource}` part of it; else it is a prefix.
+        let (namespace, resource, name, subresource) = if first == "namespaces" {
+            match (rest.next(), rest.next(), rest.next(), rest.next()) {
+                (namespace, None, ..) => (None, first, namespace, ""),
+                (Some(namespace), Some(sub @ ("status" | "finalize")), None, None) => {
+                    (None, first, Some(namespace), sub)
+                }
+                (Some(namespace), Some(resource), name, subresource) => {
+                    (Some(namespace), resource, name, subresource.unwrap_or(""))
+                }
+                (None, Some(_), ..) => return None,
+            }
+        } else {
+            (None, first, rest.next(), rest.next().unwrap_or(""))
+        };
+        if rest.next().is_some() {
+            return None;
+        }
+        let verb = match (method, name.is_some()) {
+            (&Method::GET | &Method::HEAD, _) if is_watch => Verb::Watch,
+            (&Method::GET | &Method::HEAD, true) => Verb::Get,
+            (&Method::GET | &Method::HEAD, false) => Verb::List,
+            (&Method::POST, _) => Verb::Create,
+            (&Method::PUT, _) => Verb::Update,
+            (&Method::PATCH, _) => Verb::Patch,
+            (&Method::DELETE, true) => Verb::Delete,
+            (&Method::DELETE, false) => Verb::DeleteCollection,
+            _ => return None,
+        };
+        Some(Self {
+            verb,
+            group,
+            version,
+            namespace: namespace.map(decode),
+            resource,
+            subresource,
+            name: name.map(decode),
+        })
+    }
+
+    /// The resource with its subresource, as messages name it: `pods/status`.
+    pub(crate) fn full_resource(&self) -> Cow<'a, str> {
+        if self.subresource.is_empty() {
+            Cow::Borrowed(self.resource)
+        } else {
+            Cow::Owned(format!("{}/{}", self.resource, self.subresource))
+        }
+    }
+}
+
+/// Undoes percent-encoding; text that is not UTF-8 afterwards stays as it was and will name no object.
+fn decode(segment: &str) -> Cow<'_, str> {
+    percent_encoding::percent_decode_str(segment)
+        .decode_utf8()
+        .unwrap_or(Cow::Borrowed(segment))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(method: &str, path: &str, expect: Option<&str>) {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let found = RequestInfo::parse(&method, path, false).map(|info| {
+            format!(
+                "{} {}/{} {} {} {}",
+                info.verb.as_str(),
+                info.group,
+                info.version,
+                info.namespace.as_deref().unwrap_or("-"),
+                info.full_resource(),
+                info.name.as_deref().unwrap_or("-"),
+            )
+        });
+        assert_eq!(found.as_deref(), expect, "{method} {path}");
+    }
+
+    #[test]
+    fn paths() {
+        for (method, path, expect) in [
+            ("GET", "/api/v1/pods", Some("list /v1 - pods -")),
+            ("GET", "/api/v1/namespaces/a/pods", Some("list /v1 a pods -")),
+            ("GET", "/api/v1/namespaces/a/pods/b", Some("get /v1 a pods b")),
+            (
+                "PUT",
+                "/api/v1/namespaces/a/pods/b/status",
+                Some("update /v1 a pods/status b"),
+            ),
+            ("GET", "/api/v1/namespaces", Some("list /v1 - namespaces -")),
+            ("GET", "/api/v1/namespaces/a", Some("get /v1 - namespaces a")),
+            (
+                "PUT",
+                "/api/v1/namespaces/a/finalize",
+                Some("update /v1 - namespaces/finalize a"),
+            ),
+            (
+                "PATCH",
+                "/api/v1/namespaces/a/status",
+                Some("patch /v1 - namespaces/status a"),
+            ),
+            (
+                "DELETE",
+                "/apis/apps/v1/namespaces/a/deployments",
+                Some("deletecollection apps/v1 a deployments -"),
+            ),
+            (
+                "POST",
+                "//apis//apps/v1/namespaces/a/deployments",
+                Some("create apps/v1 a deployments -"),
+            ),
+            (
+                "GET",
+                "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode",
+                Some("get rbac.authorization.k8s.io/v1 - clusterroles system:node"),
+            ),
+            ("GET", "/apis/apps/v1", None),
+            ("GET", "/apis", None),
+            ("GET", "/healthz", None),
+            ("GET", "/", None),
+            ("OPTIONS", "/api/v1/pods", None),
+            ("GET", "/api/v1/namespaces/a/pods/b/c/d", None),
+        ] {
+            check(method, path, expect);
+        }
+    }
+}
