@@ -5,6 +5,8 @@ use super::Literal::{Bool, Empty, Int, List, Str};
 use super::Rule::{self, Nil, Run, Use, Zero};
 use super::copy_missing;
 use super::pod::{CLAIM_SPEC, POD_ONLY, POD_SPEC, VOLUME_SOURCE};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 /// The API group of the RBAC kinds, which is also the default group of users and groups.
@@ -48,7 +50,7 @@ fn core(kind: &str) -> &'static [Rule] {
             Run("spec", service_spec),
             Run("", load_balancer_ip_mode),
         ],
-        "Secret" => &[Zero("", "type", Str("Opaque"))],
+        "Secret" => &[Run("", string_data), Zero("", "type", Str("Opaque"))],
         "Namespace" => &[
             Run("", namespace_name_label),
             Zero("status!", "phase", Str("Active")),
@@ -355,6 +357,20 @@ fn replication_controller_labels(object: &mut Object) {
         spec.insert("selector".to_owned(), labels);
     }
     labels_from_template(object);
+}
+
+/// `stringData` is a way to write `data`: it wins, and is never stored (`Convert_v1_Secret_To_core_Secret` upstream).
+fn string_data(secret: &mut Object) {
+    let Some(Value::Object(plain)) = secret.remove("stringData") else {
+        return;
+    };
+    let Some(data) = child(secret, "data").filter(|_| !plain.is_empty()) else {
+        return;
+    };
+    for (key, text) in plain {
+        let text = text.as_str().unwrap_or_default();
+        data.insert(key, STANDARD.encode(text).into());
+    }
 }
 
 fn target_port(port: &mut Object) {

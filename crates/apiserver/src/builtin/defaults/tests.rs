@@ -329,6 +329,14 @@ fn other_core_kinds() {
     check("v1/Secret", json!({}), &[("/type", json!("Opaque"))]);
     check("v1/Secret", json!({"type": "x/y"}), &[("/type", json!("x/y"))]);
     check(
+        "v1/Secret",
+        json!({"data": {"a": "MQ==", "b": "MQ=="}, "stringData": {"b": "2", "c": ""}}),
+        &[
+            ("/data", json!({"a": "MQ==", "b": "Mg==", "c": ""})),
+            ("/stringData", json!(null)),
+        ],
+    );
+    check(
         "v1/Namespace",
         json!({"metadata": {"name": "n"}}),
         &[

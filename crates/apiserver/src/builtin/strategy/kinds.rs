@@ -1,8 +1,8 @@
 //! Preparation of the kinds that need a few lines each.
 
-use super::super::value::{Object, at, child, is_nil, list_at, str_at, str_in};
+use super::super::value::{Object, at, child, is_nil, list_at, semantically_equal, str_at, str_in};
 use super::{Context, restore};
-use kubewright_core::FieldError;
+use kubewright_core::{FieldError, FieldPath};
 use serde_json::{Value, json};
 
 /// The finalizer in `spec.finalizers` that the namespace controller removes when the namespace is empty.
@@ -216,4 +216,85 @@ pub(super) fn api_service(service: &mut Value, old: Option<&Value>, _: &mut Cont
         status.insert("conditions".to_owned(), condition);
     }
     Vec::new()
+}
+
+/// How often the template changed, under a name that outlived its API version. Upstream keeps it as a field of the
+/// internal type (`pkg/apis/apps/v1/conversion.go`), so that only the server can set it.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+/// Counts changes of the template of a daemon set.
+pub(super) fn daemon_set(set: &mut Value, old: Option<&Value>, _: &mut Context<'_>) -> Vec<FieldError> {
+    let number = old.map_or(1, |old| {
+        let before: i64 = old["metadata"]["annotations"][TEMPLATE_GENERATION]
+            .as_str()
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(0);
+        let template = "/spec/template";
+        let changed = !semantically_equal(set.pointer(template), old.pointer(template));
+        before.saturating_add(i64::from(changed))
+    });
+    if let Some(annotations) = set
+        .as_object_mut()
+        .and_then(|set| child(set, "metadata"))
+        .and_then(|metadata| child(metadata, "annotations"))
+    {
+        annotations.insert(TEMPLATE_GENERATION.to_owned(), number.to_string().into());
+    }
+    Vec::new()
+}
+
+/// A new ingress names its class once, by the field or by the annotation that came before it.
+pub(super) fn ingress(ingress: &mut Value, old: Option<&Value>, _: &mut Context<'_>) -> Vec<FieldError> {
+    const CLASS: &str = "kubernetes.io/ingress.class";
+    let annotation = ingress["metadata"]["annotations"][CLASS]
+        .as_str()
+        .unwrap_or_default();
+    if old.is_some() || annotation.is_empty() || at(ingress, "/spec/ingressClassName").is_none() {
+        return Vec::new();
+    }
+    let path = FieldPath::new("metadata").child("annotations").key(CLASS);
+    vec![FieldError::invalid(
+        path,
+        annotation,
+        "can not be set when the class field is also set",
+    )]
+}
+
+/// New events of the newer API must say who reports what (`ValidateEventCreate` in `pkg/apis/core/validation/events.go`).
+pub(super) fn event(event: &mut Value, old: Option<&Value>, _: &mut Context<'_>) -> Vec<FieldError> {
+    const NAME_MAX: usize = 128;
+    const NOTE_MAX: usize = 1024;
+    if old.is_some() {
+        return Vec::new();
+    }
+    let mut errors = Vec::new();
+    for field in [
+        "eventTime",
+        "reportingController",
+        "reportingInstance",
+        "action",
+        "reason",
+    ] {
+        let text = event[field].as_str().unwrap_or_default();
+        if text.is_empty() {
+            errors.push(FieldError::required(FieldPath::new(field), ""));
+        } else if text.len() > NAME_MAX {
+            let detail = format!("can have at most {NAME_MAX} characters");
+            errors.push(FieldError::invalid(FieldPath::new(field), text, detail));
+        }
+    }
+    let note = str_at(event, "/note");
+    if note.len() > NOTE_MAX {
+        let detail = format!("can have at most {NOTE_MAX} characters");
+        errors.push(FieldError::invalid(FieldPath::new("message"), "", detail));
+    }
+    let kind = str_at(event, "/type");
+    if !matches!(kind, "Normal" | "Warning") {
+        errors.push(FieldError::invalid(
+            FieldPath::new("type"),
+            "",
+            format!("has invalid value: {kind}"),
+        ));
+    }
+    errors
 }

@@ -121,13 +121,7 @@ fn copy(spec: &mut Object, old: &Value, field: &str) {
 fn drop_what_the_type_lacks(service: &mut Value, old: &Value) {
     let mut fields: Vec<&str> = Vec::new();
     if has_address(old) && !has_address(service) {
-        fields.extend([
-            "clusterIP",
-            "clusterIPs",
-            "ipFamilies",
-            "ipFamilyPolicy",
-            "internalTrafficPolicy",
-        ]);
+        fields.extend(["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"]);
     }
     if has_health_check(old) && !has_health_check(service) {
         fields.push("healthCheckNodePort");

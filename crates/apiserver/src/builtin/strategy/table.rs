@@ -207,6 +207,7 @@ fn apps(resource: &str) -> Option<&'static Strategy> {
         status: StatusRule::Reset(
             r#"{"currentNumberScheduled":0,"desiredNumberScheduled":0,"numberMisscheduled":0,"numberReady":0}"#,
         ),
+        prepare: kinds::daemon_set,
         validate: check::daemon_set,
         validate_update: check::selector_update,
         ..COUNTED_ROW
@@ -252,7 +253,7 @@ fn batch(resource: &str) -> Option<&'static Strategy> {
 }
 
 static HPA: Strategy = Strategy {
-    status: StatusRule::Reset(r#"{"currentMetrics":null,"desiredReplicas":0}"#),
+    status: StatusRule::Reset(r#"{"currentReplicas":0,"desiredReplicas":0}"#),
     validate: check::horizontal_pod_autoscaler,
     ..STATUS_ROW
 };
@@ -269,6 +270,7 @@ static PDB: Strategy = Strategy {
 fn networking(resource: &str) -> Option<&'static Strategy> {
     static INGRESS: Strategy = Strategy {
         status: StatusRule::Reset(r#"{"loadBalancer":{}}"#),
+        prepare: kinds::ingress,
         validate: check::ingress,
         ..COUNTED_ROW
     };
@@ -403,6 +405,7 @@ static ENDPOINT_SLICE: Strategy = Strategy {
 static EVENT_V1: Strategy = Strategy {
     create_on_update: CreateOnUpdate::Allowed,
     selectable: fields::EVENT_V1,
+    prepare: kinds::event,
     ..PLAIN_ROW
 };
 

@@ -589,3 +589,72 @@ fn subresources_are_checked_by_what_they_may_change() {
     // The status of an object that broke a rule before the rule was made can still be written.
     check("status", json!({}), json!({}), &[]);
 }
+
+#[test]
+fn daemon_sets_count_their_templates() {
+    let number =
+        |set: &Value| set["metadata"]["annotations"]["deprecated.daemonset.template.generation"].clone();
+    let old = create(
+        "apps",
+        "daemonsets",
+        json!({"metadata": {"annotations": {"deprecated.daemonset.template.generation": "9"}}, "spec": {"template": {}}}),
+    );
+    assert_eq!(number(&old), "1");
+    let same = update(
+        "apps",
+        "daemonsets",
+        json!({"metadata": {}, "spec": {"template": {}, "minReadySeconds": 1}}),
+        &old,
+    );
+    assert_eq!(number(&same), "1");
+    let changed = update(
+        "apps",
+        "daemonsets",
+        json!({"metadata": {}, "spec": {"template": {"spec": {"nodeName": "n"}}}}),
+        &old,
+    );
+    assert_eq!(number(&changed), "2");
+}
+
+#[test]
+fn preparation_refuses_what_only_a_new_object_must_not_say() {
+    #[track_caller]
+    fn check(group: &str, resource: &str, mut object: Value, expect: &[&str]) {
+        let mut pool = ServicePool::default();
+        let result = with_context(&mut pool, |context| {
+            strategy(group, resource).prepare_for_create(&mut object, context)
+        });
+        let texts: Vec<String> = result
+            .err()
+            .unwrap_or_default()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(texts, expect);
+    }
+    let annotated = json!({"annotations": {"kubernetes.io/ingress.class": "a"}});
+    check(
+        "networking.k8s.io",
+        "ingresses",
+        json!({"metadata": annotated, "spec": {"ingressClassName": "b"}}),
+        &[
+            "metadata.annotations[kubernetes.io/ingress.class]: Invalid value: \"a\": can not be set when the class field is also set",
+        ],
+    );
+    check(
+        "networking.k8s.io",
+        "ingresses",
+        json!({"metadata": annotated, "spec": {}}),
+        &[],
+    );
+    check(
+        "events.k8s.io",
+        "events",
+        json!({"metadata": {}, "type": "Normal", "reason": "r", "eventTime": "t"}),
+        &[
+            "reportingController: Required value",
+            "reportingInstance: Required value",
+            "action: Required value",
+        ],
+    );
+}

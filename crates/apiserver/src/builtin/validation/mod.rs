@@ -16,6 +16,19 @@ const IMMUTABLE: &str = "field is immutable";
 /// Upstream: `IsNegativeErrorMsg` in apimachinery.
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
+/// Adds what a second validator found, without what the first said already: upstream reports each fault of a field once,
+/// and the words of the rule written for the kind win over those of a general one.
+pub(crate) fn merge(errors: &mut Vec<FieldError>, more: Vec<FieldError>) {
+    for error in more {
+        if !errors
+            .iter()
+            .any(|known| known.kind == error.kind && known.path == error.path)
+        {
+            errors.push(error);
+        }
+    }
+}
+
 /// Reports every message about one value.
 fn invalid_each(errors: &mut Vec<FieldError>, path: &FieldPath, value: &str, messages: Vec<String>) {
     errors.extend(

@@ -884,7 +884,22 @@ fn other_groups() {
     );
 }
 
+#[test]
+fn two_validators_report_a_fault_once() {
+    let path = FieldPath::new("spec");
+    let mut errors = vec![FieldError::required(path.child("selector"), "by hand")];
+    let more = vec![
+        FieldError::required(path.child("selector"), ""),
+        FieldError::forbidden(path.child("selector"), "x"),
+    ];
+    merge(&mut errors, more);
+    assert_eq!(errors.len(), 2);
+    assert_eq!(errors[0].detail, "by hand");
+}
+
 proptest! {
+    // Each case goes through every resource of the table.
+    #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn any_object_is_survived(new in arbitrary_object(), old in arbitrary_object()) {
         let (groups, extra) = (Vec::new(), BTreeMap::new());
