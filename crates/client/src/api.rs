@@ -40,6 +40,14 @@ use crate::watch::Watch;
 /// config_maps.replace("settings", &settings, &WriteOptions::default()).await?;
 /// # Ok(()) }
 /// ```
+///
+/// Nodes are no objects of a namespace:
+///
+/// ```compile_fail
+/// # fn example(client: kubewright_client::Client) {
+/// let nodes = kubewright_client::Api::<k8s_openapi::api::core::v1::Node>::namespaced(&client, "team");
+/// # }
+/// ```
 pub struct Api<K> {
     client: Client,
     resource: ApiResource,
@@ -370,7 +378,7 @@ impl<K: Serialize + DeserializeOwned + 'static> Api<K> {
         let types: kubewright_core::TypeMeta = serde_json::from_slice(&bytes).map_err(decode)?;
         if types.kind == "Status" && types.api_version == "v1" {
             return serde_json::from_slice(&bytes)
-                .map(Deleted::Status)
+                .map(|status| Deleted::Status(Box::new(status)))
                 .map_err(decode);
         }
         serde_json::from_slice(&bytes)
@@ -637,7 +645,7 @@ pub enum Deleted<K> {
     /// The object still exists, marked for deletion, or this is its last state.
     Object(Box<K>),
     /// It is gone.
-    Status(Status),
+    Status(Box<Status>),
 }
 
 /// Options of server-side apply.

@@ -230,7 +230,8 @@ struct ExecStatus {
     expiration_timestamp: Option<Timestamp>,
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use kubewright_net::kubeconfig::ExecEnvVar;
 

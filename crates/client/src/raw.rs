@@ -87,8 +87,7 @@ pub(crate) enum Shape {
 ///
 /// The items are slices of the answer and keep all of it in memory: copy what outlives the list. Items of built-in kinds
 /// come without `apiVersion` and `kind`, as the server sends them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RawList {
     /// Version, continue token and count of what remains.
     pub metadata: ListMeta,
@@ -127,7 +126,6 @@ impl RawList {
 ///
 /// The object is a slice of what came from the network: copy what is kept for long.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct RawEvent {
     /// What happened.
     pub kind: WatchEventKind,

@@ -46,6 +46,21 @@ pub struct Peer {
     pub transport: Transport,
 }
 
+impl Peer {
+    /// A client at `address` that presented these certificates.
+    pub fn new(
+        address: SocketAddr,
+        certificates: impl IntoIterator<Item = CertificateDer<'static>>,
+        transport: Transport,
+    ) -> Self {
+        Self {
+            address,
+            certificates: certificates.into_iter().collect(),
+            transport,
+        }
+    }
+}
+
 /// How the bytes of a connection travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]

@@ -62,7 +62,7 @@ impl Default for ServeLimits {
 }
 
 /// How a listener ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Drained {
     /// Connections that were cut because the grace time ran out with requests in flight.

@@ -67,7 +67,7 @@ impl Config {
             None => ProxySettings::from_env(|name| std::env::var(name).ok()),
         };
         config.credentials = credentials(user, cluster)?;
-        config.impersonation = impersonation(user);
+        config.impersonation = impersonation(user)?;
         Ok(config)
     }
 }
@@ -195,14 +195,28 @@ fn exec_cluster(cluster: &Cluster) -> Result<Value, ConfigError> {
     Ok(told)
 }
 
-fn impersonation(user: &AuthInfo) -> Option<Impersonation> {
-    let name = user.impersonate.clone().filter(|name| !name.is_empty())?;
-    Some(Impersonation {
+fn impersonation(user: &AuthInfo) -> Result<Option<Impersonation>, ConfigError> {
+    let Some(name) = user.impersonate.clone().filter(|name| !name.is_empty()) else {
+        let others = user.impersonate_uid.is_some()
+            || !user.impersonate_groups.is_empty()
+            || !user.impersonate_user_extra.is_empty();
+        return if others {
+            let source = "`as-uid`, `as-groups` and `as-user-extra` need a user in `as`".into();
+            Err(ConfigError::Invalid {
+                what: "as",
+                value: String::new(),
+                source,
+            })
+        } else {
+            Ok(None)
+        };
+    };
+    Ok(Some(Impersonation {
         user: name,
         uid: user.impersonate_uid.clone(),
         groups: user.impersonate_groups.clone(),
         extra: user.impersonate_user_extra.clone(),
-    })
+    }))
 }
 
 fn data_or_file(

@@ -118,6 +118,7 @@ fn what_is_wrong_is_named() {
             Overrides::default(),
             "credentials cannot be used",
         ),
+        (user("as-groups: [a]"), Overrides::default(), "as is not valid"),
     ];
     for (text, overrides, expect) in rows {
         let error = Config::from_kubeconfig(&parse(&text), &overrides).unwrap_err();

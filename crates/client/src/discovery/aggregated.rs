@@ -1,0 +1,126 @@
+//! Aggregated discovery, `APIGroupDiscoveryList` of `apidiscovery.k8s.io/v2` (and `v2beta1`, which looks the same).
+
+use kubewright_core::{ApiResource, GroupVersion, GroupVersionKind, Scope};
+use serde::Deserialize;
+
+use super::{DiscoveredResource, DiscoveredSubresource, DiscoveredVersion, Discovery, DiscoveryFailure};
+
+/// Reads a list of groups. What has no kind is left out: it cannot be worked with.
+pub(super) fn parse(body: &[u8]) -> Result<Discovery, serde_json::Error> {
+    let list: GroupList = serde_json::from_slice(body)?;
+    let mut discovery = Discovery::default();
+    for group in list.items {
+        let name = group.metadata.name;
+        for version in group.versions {
+            let group_version = GroupVersion::new(&name, &version.version);
+            if version.freshness == "Stale" {
+                discovery.failures.push(DiscoveryFailure {
+                    group_version,
+                    error: None,
+                });
+                continue;
+            }
+            let resources = version
+                .resources
+                .into_iter()
+                .filter_map(|found| resource(&group_version, found))
+                .collect();
+            discovery.add(
+                &name,
+                DiscoveredVersion {
+                    version: version.version,
+                    resources,
+                },
+            );
+        }
+    }
+    Ok(discovery)
+}
+
+fn resource(group_version: &GroupVersion, found: Resource) -> Option<DiscoveredResource> {
+    let kind = found.response_kind.filter(|kind| !kind.kind.is_empty())?;
+    let subresources = found.subresources.into_iter().filter_map(|found| {
+        let kind = found.response_kind.filter(|kind| !kind.kind.is_empty())?;
+        let kind = GroupVersionKind::new(kind.group, kind.version, kind.kind);
+        Some(DiscoveredSubresource {
+            name: found.subresource,
+            kind,
+            verbs: found.verbs,
+        })
+    });
+    Some(DiscoveredResource {
+        resource: ApiResource {
+            group: group_version.group.clone(),
+            version: group_version.version.clone(),
+            kind: kind.kind,
+            plural: found.resource,
+            scope: if found.scope == "Namespaced" {
+                Scope::Namespaced
+            } else {
+                Scope::Cluster
+            },
+        },
+        singular: found.singular_resource,
+        verbs: found.verbs,
+        short_names: found.short_names,
+        categories: found.categories,
+        subresources: subresources.collect(),
+    })
+}
+
+#[derive(Deserialize)]
+struct GroupList {
+    #[serde(default)]
+    items: Vec<Group>,
+}
+
+#[derive(Deserialize)]
+struct Group {
+    #[serde(default)]
+    metadata: Metadata,
+    #[serde(default)]
+    versions: Vec<Version>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Metadata {
+    name: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Version {
+    version: String,
+    resources: Vec<Resource>,
+    freshness: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Resource {
+    resource: String,
+    response_kind: Option<Kind>,
+    scope: String,
+    singular_resource: String,
+    verbs: Vec<String>,
+    short_names: Vec<String>,
+    categories: Vec<String>,
+    subresources: Vec<Subresource>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Subresource {
+    subresource: String,
+    response_kind: Option<Kind>,
+    verbs: Vec<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Kind {
+    group: String,
+    version: String,
+    kind: String,
+}

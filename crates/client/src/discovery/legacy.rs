@@ -1,0 +1,145 @@
+//! Discovery group by group: `APIVersions`, `APIGroupList` and `APIResourceList`.
+
+use kubewright_core::{ApiResource, GroupVersion, GroupVersionKind, Scope};
+use serde::Deserialize;
+
+use super::{DiscoveredResource, DiscoveredSubresource, DiscoveredVersion};
+
+/// The versions of the core group.
+pub(super) fn core_versions(body: &[u8]) -> Result<Vec<GroupVersion>, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Versions {
+        versions: Vec<String>,
+    }
+    let found: Versions = serde_json::from_slice(body)?;
+    Ok(found
+        .versions
+        .into_iter()
+        .map(|version| GroupVersion::new("", version))
+        .collect())
+}
+
+/// The versions of all other groups, the preferred one of each group first.
+pub(super) fn group_versions(body: &[u8]) -> Result<Vec<GroupVersion>, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Groups {
+        groups: Vec<Group>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Group {
+        name: String,
+        #[serde(default)]
+        versions: Vec<Version>,
+        preferred_version: Option<Version>,
+    }
+    #[derive(Deserialize)]
+    struct Version {
+        version: String,
+    }
+    let found: Groups = serde_json::from_slice(body)?;
+    let mut all = Vec::new();
+    for group in found.groups {
+        let preferred = group.preferred_version.map(|version| version.version);
+        let mut versions: Vec<String> = group
+            .versions
+            .into_iter()
+            .map(|version| version.version)
+            .collect();
+        // Stable, so that the others keep their order.
+        versions.sort_by_key(|version| Some(version) != preferred.as_ref());
+        all.extend(
+            versions
+                .into_iter()
+                .map(|version| GroupVersion::new(&group.name, version)),
+        );
+    }
+    Ok(all)
+}
+
+/// The resources of one version. Subresources stand beside their resources here, as `pods/status`.
+pub(super) fn version(
+    body: &[u8],
+    group_version: &GroupVersion,
+) -> Result<DiscoveredVersion, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Resources {
+        resources: Vec<Entry>,
+    }
+    let found: Resources = serde_json::from_slice(body)?;
+    let (subresources, resources): (Vec<Entry>, Vec<Entry>) = found
+        .resources
+        .into_iter()
+        .partition(|entry| entry.name.contains('/'));
+    let mut resources: Vec<DiscoveredResource> = resources
+        .into_iter()
+        .map(|entry| entry.into_resource(group_version))
+        .collect();
+    for entry in subresources {
+        let Some((parent, name)) = entry.name.split_once('/') else {
+            continue;
+        };
+        let Some(parent) = resources.iter_mut().find(|found| found.resource.plural == parent) else {
+            continue;
+        };
+        let name = name.to_owned();
+        parent
+            .subresources
+            .push(entry.into_subresource(name, group_version));
+    }
+    Ok(DiscoveredVersion {
+        version: group_version.version.clone(),
+        resources,
+    })
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Entry {
+    name: String,
+    singular_name: String,
+    namespaced: bool,
+    group: String,
+    version: String,
+    kind: String,
+    verbs: Vec<String>,
+    short_names: Vec<String>,
+    categories: Vec<String>,
+}
+
+impl Entry {
+    fn into_resource(self, group_version: &GroupVersion) -> DiscoveredResource {
+        DiscoveredResource {
+            resource: ApiResource {
+                group: group_version.group.clone(),
+                version: group_version.version.clone(),
+                kind: self.kind,
+                plural: self.name,
+                scope: if self.namespaced {
+                    Scope::Namespaced
+                } else {
+                    Scope::Cluster
+                },
+            },
+            singular: self.singular_name,
+            verbs: self.verbs,
+            short_names: self.short_names,
+            categories: self.categories,
+            subresources: Vec::new(),
+        }
+    }
+
+    fn into_subresource(self, name: String, of: &GroupVersion) -> DiscoveredSubresource {
+        // Group and version are given only where they differ from those of the list.
+        let kind = if self.version.is_empty() {
+            of.with_kind(self.kind)
+        } else {
+            GroupVersionKind::new(self.group, self.version, self.kind)
+        };
+        DiscoveredSubresource {
+            name,
+            kind,
+            verbs: self.verbs,
+        }
+    }
+}
