@@ -40,6 +40,7 @@ mod openapi;
 mod registry;
 mod request;
 mod server;
+pub mod serving;
 pub mod storage;
 pub mod table;
 

@@ -1,3 +1,42 @@
-//! The kubewright command.
+//! The kubewright command: an embedded Kubernetes control plane, and the tools around it.
 
-fn main() {}
+mod commands;
+mod failure;
+mod logging;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::commands::Command;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// The Kubernetes operator stack: an embedded control plane, and the tools around it.
+#[derive(Debug, Parser)]
+#[command(name = "kubewright", version, arg_required_else_help = true)]
+struct Arguments {
+    /// What is logged to stderr, in the syntax of tracing's EnvFilter.
+    #[arg(
+        long,
+        global = true,
+        env = "KUBEWRIGHT_LOG",
+        default_value = "warn",
+        value_name = "FILTER"
+    )]
+    log: String,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let run = || -> anyhow::Result<ExitCode> {
+        logging::start(&arguments.log)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        runtime.block_on(arguments.command.run())
+    };
+    run().unwrap_or_else(|error| failure::report(&error))
+}

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -32,7 +33,8 @@ pub struct ServeLimits {
     pub max_connections: usize,
     /// How long a TLS handshake may take. Default: 10 s.
     pub handshake_timeout: Duration,
-    /// How long the head of an HTTP/1.1 request may take, idle time before it included. Default: 90 s.
+    /// How long the first request of a connection may take to come, and the head of each HTTP/1.1 request with the idle
+    /// time before it. Default: 90 s.
     pub header_read_timeout: Duration,
     /// Bytes of the head of a request. Default: 1 MiB.
     pub max_header_bytes: u32,
@@ -200,13 +202,22 @@ impl Listening {
         let address = peer.address;
         let service = self.service;
         let builder = builder(&self.limits);
+        let asked = Arc::new(AtomicBool::new(false));
+        let silence = silence(self.limits.header_read_timeout, Arc::clone(&asked));
         let connection = builder.serve_connection_with_upgrades(
             TokioIo::new(stream),
-            service_fn(move |request| answer(service.clone(), peer.clone(), request)),
+            service_fn(move |request| {
+                asked.store(true, Ordering::Relaxed);
+                answer(service.clone(), peer.clone(), request)
+            }),
         );
         let mut connection = pin!(connection);
         let result = tokio::select! {
             result = connection.as_mut() => result,
+            () = silence => {
+                tracing::debug!(%address, "no request came in time");
+                return;
+            }
             _ = self.stopping.changed() => {
                 connection.as_mut().graceful_shutdown();
                 connection.await
@@ -215,6 +226,15 @@ impl Listening {
         if let Err(error) = result {
             tracing::debug!(%address, %error, "connection ended with an error");
         }
+    }
+}
+
+/// Ends after `limit` if there was no request until then, and never otherwise. The HTTP library has a limit for heads
+/// of requests, but none for the bytes by which it tells HTTP/1.1 and HTTP/2 apart.
+async fn silence(limit: Duration, asked: Arc<AtomicBool>) {
+    tokio::time::sleep(limit).await;
+    if asked.load(Ordering::Relaxed) {
+        std::future::pending().await
     }
 }
 

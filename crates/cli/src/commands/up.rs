@@ -1,0 +1,216 @@
+//! `kubewright up`: a control plane for as long as the command runs.
+
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Context;
+use kubewright_apiserver::serving::{Authority, Listening, reachable};
+use kubewright_apiserver::{ApiServer, Options};
+use kubewright_net::kubeconfig::{self, Entry, KubeconfigError};
+use kubewright_net::{Identity, ServeLimits};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::failure::Advised;
+
+/// Run a control plane until interrupted: an API server with its own authority, reachable with any Kubernetes client.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Up {
+    /// The port to listen on; 0 takes any free one.
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+
+    /// The address to listen on.
+    #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
+    bind: IpAddr,
+
+    /// Merge the context `kubewright` into this kubeconfig instead of writing a file of its own.
+    #[arg(long, value_name = "PATH")]
+    kubeconfig: Option<PathBuf>,
+
+    /// Leave the kubeconfig as it is on exit.
+    #[arg(long)]
+    keep_kubeconfig: bool,
+
+    /// Create this file once the server is ready, and remove it on exit.
+    #[arg(long, value_name = "PATH")]
+    ready_file: Option<PathBuf>,
+
+    /// Serve resources beyond the default, as kube-apiserver does: `api/all=true`, `group/version=true`.
+    #[arg(long, default_value = "", value_name = "LIST")]
+    runtime_config: String,
+}
+
+impl Up {
+    pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
+        let started = Instant::now();
+        // Before anything is written, so that an interrupt from here on leaves nothing behind.
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let listening = self.listen().await?;
+        let written = self.announce(&listening, started)?;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        let stopped = written.take_back();
+        listening.serving.stop().await;
+        stopped?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn listen(&self) -> anyhow::Result<Running> {
+        let wanted = SocketAddr::new(self.bind, self.port);
+        let listener = TcpListener::bind(wanted).await.map_err(|error| {
+            let hint = match error.kind() {
+                std::io::ErrorKind::AddrInUse => "choose another --port, or --port 0 for any free one",
+                std::io::ErrorKind::PermissionDenied => "ports below 1024 need rights; choose another --port",
+                _ => "choose an address of this machine with --bind",
+            };
+            Advised::new(format!("cannot listen on {wanted}"), hint, error)
+        })?;
+        let address = listener.local_addr()?;
+        let authority = Authority::new(Arc::new(rustls::crypto::ring::default_provider()))?;
+        let options = Options {
+            client_certificates: Some(authority.verifier()?),
+            advertise_address: reachable(address),
+            runtime_config: self.runtime_config.clone(),
+            ..Options::default()
+        };
+        let server = ApiServer::start(options)
+            .await
+            .context("the API server did not start")?;
+        let tls = authority.server_config(&[address.ip()])?;
+        let serving = Listening::start(&server, listener, Some(tls), ServeLimits::default())?;
+        Ok(Running { serving, authority })
+    }
+
+    /// Tells the world, now that requests are answered.
+    fn announce(&self, running: &Running, started: Instant) -> anyhow::Result<Written> {
+        let address = reachable(running.serving.address());
+        let admin = Identity::new("kubernetes-admin", ["system:masters"]);
+        let entry = running.authority.kubeconfig_entry(CONTEXT, address, &admin)?;
+        let (path, is_own) = match &self.kubeconfig {
+            Some(path) => (path.clone(), false),
+            None => (
+                state_folder()?.join(format!("kubeconfig-{}", address.port())),
+                true,
+            ),
+        };
+        kubeconfig::merge_entry(&path, &entry).map_err(|error| unwritable(&path, error))?;
+        let written = Written {
+            path,
+            entry,
+            is_own,
+            keep: self.keep_kubeconfig,
+            ready_file: self.ready_file.clone(),
+        };
+        // What was written so far is taken back if the rest cannot be.
+        let told = tell(&written, address, started);
+        match told {
+            Ok(()) => Ok(written),
+            Err(error) => {
+                let _ = written.take_back();
+                Err(error)
+            }
+        }
+    }
+}
+
+struct Running {
+    serving: Listening,
+    authority: Authority,
+}
+
+/// The traces of this command outside its process.
+struct Written {
+    path: PathBuf,
+    entry: Entry,
+    /// Whether the kubeconfig holds nothing but our entry.
+    is_own: bool,
+    keep: bool,
+    ready_file: Option<PathBuf>,
+}
+
+impl Written {
+    fn take_back(&self) -> anyhow::Result<()> {
+        if let Some(path) = &self.ready_file {
+            let _ = std::fs::remove_file(path);
+        }
+        if self.keep {
+            return Ok(());
+        }
+        if self.is_own {
+            return std::fs::remove_file(&self.path)
+                .or_else(|error| {
+                    if error.kind() == std::io::ErrorKind::NotFound {
+                        Ok(())
+                    } else {
+                        Err(error)
+                    }
+                })
+                .with_context(|| format!("cannot remove {}", self.path.display()));
+        }
+        kubeconfig::remove_entry(&self.path, &self.entry)
+            .map_err(|error| unwritable(&self.path, error).into())
+    }
+}
+
+fn tell(written: &Written, address: SocketAddr, started: Instant) -> anyhow::Result<()> {
+    let milliseconds = started.elapsed().as_millis();
+    let mut stdout = std::io::stdout().lock();
+    writeln!(
+        stdout,
+        "ready https://{address} kubeconfig {} in {milliseconds} ms",
+        written.path.display()
+    )
+    .and_then(|()| stdout.flush())
+    .context("cannot write to stdout")?;
+    if let Some(path) = &written.ready_file {
+        std::fs::write(path, format!("https://{address}\n")).map_err(|error| {
+            Advised::new(
+                format!("cannot create the ready file {}", path.display()),
+                "choose a path in a folder that exists and can be written to",
+                error,
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn unwritable(path: &Path, error: KubeconfigError) -> Advised {
+    let hint = error
+        .hint()
+        .unwrap_or_else(|| "choose another path with --kubeconfig".to_owned());
+    Advised::new(
+        format!("cannot write the kubeconfig {}", path.display()),
+        hint,
+        error,
+    )
+}
+
+/// `kubewright` in the user's folder for state (XDG Base Directory Specification).
+fn state_folder() -> anyhow::Result<PathBuf> {
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    let folder =
+        absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
+    folder.map(|folder| folder.join("kubewright")).ok_or_else(|| {
+        let reason = anyhow::anyhow!("neither XDG_STATE_HOME nor HOME is set");
+        Advised::new(
+            "there is no folder for the kubeconfig",
+            "name a file with --kubeconfig",
+            reason,
+        )
+        .into()
+    })
+}
+
+const CONTEXT: &str = "kubewright";
