@@ -37,14 +37,32 @@ mod object_meta;
 pub mod openapi;
 mod pattern;
 mod prune;
+mod resource;
 mod structural;
+mod types;
 mod validate;
 
 pub use format::Format;
 pub use kubewright_core::{FieldError, FieldErrorKind, FieldPath};
 pub use object_meta::Malformed;
+pub use resource::{CustomResourceExt, Definition, PrintColumn, Scale, Scope, Serving, Status};
 pub use structural::{
     AdditionalProperties, JsonType, ListType, MAX_DEPTH, MapType, SchemaError, StructuralSchema,
     ValidationRule, check,
 };
+pub use types::{Generator, MAX_TYPE_DEPTH, Schema, SchemaNode};
 pub use validate::MAX_ERRORS;
+
+/// What the code that the derive macros write needs; not an interface.
+#[doc(hidden)]
+pub mod __private {
+    pub use k8s_openapi;
+    pub use kubewright_core::ObjectMeta;
+    pub use serde;
+    pub use serde_json;
+
+    pub use crate::resource::{deserialize_parts, root_schema, serialize_parts};
+
+    /// The status of a resource that has none.
+    pub type NoStatus = serde::de::IgnoredAny;
+}
