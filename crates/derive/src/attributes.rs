@@ -99,10 +99,10 @@ pub(crate) fn docs(attributes: &[Attribute]) -> String {
             && let Expr::Lit(literal) = &pair.value
             && let Lit::Str(text) = &literal.lit
         {
+            let text = text.value();
             lines.extend(
-                text.value()
-                    .lines()
-                    .map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned()),
+                text.split('\n')
+                    .map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()),
             );
         }
     }

@@ -1,6 +1,7 @@
 //! What the derived schemas say, and that they are structural and accept what serde writes.
 
 #![expect(dead_code, reason = "types whose schemas are looked at, not their values")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::collections::BTreeMap;
 
