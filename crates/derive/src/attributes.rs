@@ -76,7 +76,10 @@ pub(crate) fn number(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
 /// Reads a whole number that is not negative.
 pub(crate) fn count(meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
     let literal: syn::LitInt = meta.value()?.parse()?;
-    let count = Literal::u32_suffixed(literal.base10_parse()?);
+    let whole = literal.base10_parse();
+    let count =
+        whole.map_err(|_| Error::new(literal.span(), "expected a whole number that is not negative"))?;
+    let count = Literal::u32_suffixed(count);
     Ok(quote!(#count))
 }
 

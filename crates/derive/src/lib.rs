@@ -12,6 +12,8 @@ mod case;
 mod resource;
 mod schema;
 mod serde_attributes;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 use syn::{DeriveInput, parse_macro_input};
