@@ -389,20 +389,31 @@ async fn shutdown_lets_requests_in_flight_finish() {
 
 #[tokio::test]
 async fn shutdown_cuts_what_outlasts_the_grace_time() {
-    let (service, _gate, arrived) = gated();
-    let limits = ServeLimits {
-        grace: Duration::from_millis(20),
-        ..ServeLimits::default()
-    };
-    let running = start(service, None, limits).await;
-    let client = connect(ConnectOptions::default()).unwrap();
-    let uri = format!("http://{}/", running.address);
-    let in_flight = tokio::spawn(async move { text(&client, &uri).await });
-    arrived.acquire().await.unwrap().forget();
-    running.stop.send(()).unwrap();
-    assert_eq!(running.ended.await.unwrap().aborted, 1);
-    let error = in_flight.await.unwrap().unwrap_err();
-    assert!(error.is_closed(), "{error:?}");
+    let pki = pki();
+    let config = tls::server_config(&pki.server, &ClientAuth::Off, provider()).unwrap();
+    let client = client(
+        ServerVerification::Bundle(pki.authority.certificate_pem().into_bytes()),
+        None,
+    );
+    // HTTP/1.1 and HTTP/2
+    for (tls, scheme) in [(None, "http"), (Some(config), "https")] {
+        let (service, _gate, arrived) = gated();
+        let limits = ServeLimits {
+            grace: Duration::from_millis(20),
+            ..ServeLimits::default()
+        };
+        let running = start(service, tls, limits).await;
+        let uri = format!("{scheme}://{}/", running.address);
+        let in_flight = tokio::spawn({
+            let client = client.clone();
+            async move { text(&client, &uri).await }
+        });
+        arrived.acquire().await.unwrap().forget();
+        running.stop.send(()).unwrap();
+        assert_eq!(running.ended.await.unwrap().aborted, 1);
+        let error = in_flight.await.unwrap().unwrap_err();
+        assert!(error.is_closed(), "{scheme}: {error:?}");
+    }
 }
 
 #[tokio::test]
@@ -444,15 +455,36 @@ async fn slow_handshakes_and_heads_are_cut() {
         header_read_timeout: Duration::from_millis(20),
         ..ServeLimits::default()
     };
-    for tls in [Some(config), None] {
+    let head: &[u8] = b"GET / HT";
+    let preface: &[u8] = b"PRI * HTTP/2";
+    for (tls, sent) in [(Some(config), head), (None, head), (None, preface), (None, b"")] {
         let running = start(whoami(), tls, limits.clone()).await;
         let mut silent = TcpStream::connect(running.address).await.unwrap();
-        silent.write_all(b"GET / HT").await.unwrap();
+        silent.write_all(sent).await.unwrap();
         let mut answer = Vec::new();
         // Ends only because the server closes.
         let _ = silent.read_to_end(&mut answer).await;
         assert!(!answer.starts_with(b"HTTP/1.1 200"));
     }
+}
+
+#[tokio::test]
+async fn a_connection_that_asked_may_be_silent_while_it_waits() {
+    let (service, gate, arrived) = gated();
+    let limits = ServeLimits {
+        header_read_timeout: Duration::from_millis(5),
+        ..ServeLimits::default()
+    };
+    let running = start(service, None, limits).await;
+    let client = connect(ConnectOptions::default()).unwrap();
+    let uri = format!("http://{}/", running.address);
+    let in_flight = tokio::spawn(async move { text(&client, &uri).await });
+    arrived.acquire().await.unwrap().forget();
+    // Another connection that says nothing shows that the time is over.
+    let mut silent = TcpStream::connect(running.address).await.unwrap();
+    let _ = silent.read_to_end(&mut Vec::new()).await;
+    gate.add_permits(1);
+    assert_eq!(in_flight.await.unwrap().unwrap().1, "done");
 }
 
 /// A proxy that understands CONNECT, and reports the head of what it was sent.

@@ -1,7 +1,7 @@
 //! TLS settings of both ends, for a crypto provider that the caller hands in.
 //!
-//! Both ends offer HTTP/2 and HTTP/1.1 by ALPN and speak TLS 1.2 or 1.3. Trust follows Go's rules, see
-//! [`verify`](self::verify): a certificate that is itself in the bundle is trusted even if it is no authority.
+//! Both ends offer HTTP/2 and HTTP/1.1 by ALPN and speak TLS 1.2 or 1.3. Trust follows Go's rules: a certificate that is
+//! itself in the bundle is trusted even if it is no authority.
 
 mod verify;
 
