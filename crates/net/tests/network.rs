@@ -487,33 +487,78 @@ async fn a_connection_that_asked_may_be_silent_while_it_waits() {
     assert_eq!(in_flight.await.unwrap().unwrap().1, "done");
 }
 
-/// A proxy that understands CONNECT, and reports the head of what it was sent.
-async fn connect_proxy() -> (SocketAddr, oneshot::Receiver<String>) {
+/// Which proxy to play.
+#[derive(Clone, Copy, PartialEq)]
+enum ProxyKind {
+    Http,
+    Https,
+    Socks5,
+}
+
+/// A proxy for one connection, which reports what it was told to do.
+async fn proxy(kind: ProxyKind, tls: Arc<rustls::ServerConfig>) -> (SocketAddr, oneshot::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (report, reported) = oneshot::channel();
     tokio::spawn(async move {
-        let (mut inbound, _) = listener.accept().await.unwrap();
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            head.push(inbound.read_u8().await.unwrap());
-        }
-        let head = String::from_utf8(head).unwrap();
-        let target = head.split(' ').nth(1).unwrap().to_owned();
-        report.send(head).unwrap();
+        let (inbound, _) = listener.accept().await.unwrap();
+        let mut inbound = match kind {
+            ProxyKind::Https => {
+                let acceptor = tokio_rustls::TlsAcceptor::from(tls);
+                UpgradedIo::new(acceptor.accept(inbound).await.unwrap())
+            }
+            _ => UpgradedIo::new(inbound),
+        };
+        let target = match kind {
+            ProxyKind::Socks5 => socks5(&mut inbound, report).await,
+            _ => http_connect(&mut inbound, report).await,
+        };
         let mut outbound = TcpStream::connect(target).await.unwrap();
-        inbound.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
         let _ = tokio::io::copy_bidirectional(&mut inbound, &mut outbound).await;
     });
     (address, reported)
 }
 
+async fn http_connect(inbound: &mut UpgradedIo, report: oneshot::Sender<String>) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(inbound.read_u8().await.unwrap());
+    }
+    let head = String::from_utf8(head).unwrap();
+    let target = head.split(' ').nth(1).unwrap().to_owned();
+    report.send(head).unwrap();
+    inbound.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+    target
+}
+
+/// RFC 1928 with user name and password (RFC 1929), for one IPv4 target.
+async fn socks5(inbound: &mut UpgradedIo, report: oneshot::Sender<String>) -> String {
+    let mut greeting = [0; 2];
+    inbound.read_exact(&mut greeting).await.unwrap();
+    let mut methods = vec![0; usize::from(greeting[1])];
+    inbound.read_exact(&mut methods).await.unwrap();
+    assert!(methods.contains(&2), "{methods:?}");
+    inbound.write_all(&[5, 2]).await.unwrap();
+    let mut login = [0; 11];
+    inbound.read_exact(&mut login).await.unwrap();
+    assert_eq!(&login, b"\x01\x04user\x04pass");
+    inbound.write_all(&[1, 0]).await.unwrap();
+    let mut request = [0; 10];
+    inbound.read_exact(&mut request).await.unwrap();
+    let [5, 1, 0, 1, a, b, c, d, high, low] = request else {
+        panic!("{request:?}")
+    };
+    inbound.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).await.unwrap();
+    let target = format!("{a}.{b}.{c}.{d}:{}", u16::from_be_bytes([high, low]));
+    report.send(format!("SOCKS {target} ")).unwrap();
+    target
+}
+
 #[tokio::test]
-async fn a_proxy_tunnels_tls() {
+async fn proxies_tunnel_tls() {
     let pki = pki();
     let config = tls::server_config(&pki.server, &ClientAuth::Off, provider()).unwrap();
-    let running = start(whoami(), Some(config), ServeLimits::default()).await;
-    let (proxy, reported) = connect_proxy().await;
+    let running = start(whoami(), Some(Arc::clone(&config)), ServeLimits::default()).await;
     let verification = ServerVerification::Bundle(pki.authority.certificate_pem().into_bytes());
     let tls = tls::client_config(
         &ClientTls {
@@ -523,23 +568,75 @@ async fn a_proxy_tunnels_tls() {
         provider(),
     )
     .unwrap();
+    let rows = [
+        (ProxyKind::Http, "http", "CONNECT"),
+        (ProxyKind::Https, "https", "CONNECT"),
+        (ProxyKind::Socks5, "socks5", "SOCKS"),
+    ];
+    for (kind, scheme, verb) in rows {
+        let (address, reported) = proxy(kind, Arc::clone(&config)).await;
+        let client = connect(ConnectOptions {
+            tls: Some(Arc::clone(&tls)),
+            proxy: ProxySettings::all(format!("{scheme}://user:pass@{address}")),
+            ..ConnectOptions::default()
+        })
+        .unwrap();
+        let uri = format!("https://{}/", running.address);
+        assert_eq!(
+            text(&client, &uri).await.unwrap().1,
+            "HTTP/2.0 anonymous false",
+            "{scheme}"
+        );
+        let told = reported.await.unwrap();
+        assert!(
+            told.starts_with(&format!("{verb} {} ", running.address)),
+            "{told}"
+        );
+        let authorized = told
+            .to_lowercase()
+            .contains("proxy-authorization: basic dxnlcjpwyxnz");
+        assert_eq!(authorized, kind != ProxyKind::Socks5, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_proxy_that_refuses_is_named_without_its_password() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let refusing = service(|_| async {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::FORBIDDEN;
+        response
+    });
+    tokio::spawn(serve(
+        listener,
+        None,
+        refusing,
+        ServeLimits::default(),
+        std::future::pending(),
+    ));
+    let tls = tls::client_config(
+        &ClientTls {
+            verification: ServerVerification::InsecureSkipVerify,
+            certificate: None,
+        },
+        provider(),
+    )
+    .unwrap();
     let client = connect(ConnectOptions {
         tls: Some(tls),
-        proxy: ProxySettings::all(format!("http://user:pass@{proxy}")),
+        proxy: ProxySettings::all(format!("http://user:s3cret@{address}")),
         ..ConnectOptions::default()
     })
     .unwrap();
-    let uri = format!("https://{}/", running.address);
-    assert_eq!(text(&client, &uri).await.unwrap().1, "HTTP/2.0 anonymous false");
-    let head = reported.await.unwrap();
-    assert!(
-        head.starts_with(&format!("CONNECT {} ", running.address)),
-        "{head}"
+    let error = text(&client, "https://kube.example:6443/").await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("proxy {address} could not reach kube.example:6443")
     );
     assert!(
-        head.to_lowercase()
-            .contains("proxy-authorization: basic dxnlcjpwyxnz"),
-        "{head}"
+        error.is_connect() && !format!("{error:?}").contains("s3cret"),
+        "{error:?}"
     );
 }
 
