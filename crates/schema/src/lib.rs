@@ -48,7 +48,7 @@ pub use object_meta::Malformed;
 pub use resource::{CustomResourceExt, Definition, PrintColumn, Scale, Scope, Serving, Status};
 pub use structural::{
     AdditionalProperties, JsonType, ListType, MAX_DEPTH, MapType, SchemaError, StructuralSchema,
-    ValidationRule, check,
+    ValidationRule, check, check_definition,
 };
 pub use types::{Generator, MAX_TYPE_DEPTH, Schema, SchemaNode};
 pub use validate::MAX_ERRORS;

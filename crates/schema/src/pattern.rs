@@ -279,4 +279,12 @@ mod tests {
         }
         assert!(Pattern::new("((a{1000}){1000}){1000}").check().is_err());
     }
+
+    proptest::proptest! {
+        /// Either answer is fine; a panic is not.
+        #[test]
+        fn takes_any_pattern(pattern in "[-\\[\\]{}()\\\\^$.|?*+&~:,adwsQEé0-9]{0,12}", text in "[a-z0-9é]{0,4}") {
+            let _ = Pattern::new(&pattern).is_match(&text);
+        }
+    }
 }

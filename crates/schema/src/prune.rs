@@ -25,6 +25,16 @@ impl StructuralSchema {
         pruner.removed
     }
 
+    /// Prunes a value that is no object of its own, such as a default.
+    pub(crate) fn prune_value(&self, value: &mut Value) -> Vec<String> {
+        let mut pruner = Pruner {
+            path: String::new(),
+            removed: Vec::new(),
+        };
+        pruner.visit(value, Some(self), false);
+        pruner.removed
+    }
+
     /// Removes null members whose schema neither allows null nor has a default that would replace it.
     pub fn drop_nulls(&self, object: &mut Value) {
         drop_nulls(object, self);

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use kubewright_schema::{FieldPath, StructuralSchema, check};
+use kubewright_schema::{FieldPath, Status, StructuralSchema, check_definition};
 use serde_json::{Value, json};
 
 /// The definitions, or `None` with a word about it where the environment names no fixtures.
@@ -41,7 +41,7 @@ fn are_structural_and_compile() {
     assert!(!definitions.is_empty());
     for (file, definition) in &definitions {
         for schema in schemas(definition) {
-            let errors = check(schema, &FieldPath::new("openAPIV3Schema"));
+            let errors = check_definition(schema, &FieldPath::new("openAPIV3Schema"), Status::Subresource);
             assert!(errors.is_empty(), "{file}: {errors:?}");
             let compiled = StructuralSchema::parse(schema).unwrap();
             let mut object =

@@ -384,33 +384,33 @@ fn restricts_names_only(metadata: &Object) -> bool {
     })
 }
 
-fn text<'a>(schema: &'a Object, keyword: &str) -> &'a str {
+pub(super) fn text<'a>(schema: &'a Object, keyword: &str) -> &'a str {
     schema.get(keyword).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn flag(schema: &Object, keyword: &str) -> bool {
+pub(super) fn flag(schema: &Object, keyword: &str) -> bool {
     schema.get(keyword) == Some(&Value::Bool(true))
 }
 
-fn object<'a>(schema: &'a Object, keyword: &str) -> Option<&'a Object> {
+pub(super) fn object<'a>(schema: &'a Object, keyword: &str) -> Option<&'a Object> {
     schema.get(keyword).and_then(Value::as_object)
 }
 
-fn list<'a>(schema: &'a Object, keyword: &str) -> &'a [Value] {
+pub(super) fn list<'a>(schema: &'a Object, keyword: &str) -> &'a [Value] {
     schema
         .get(keyword)
         .and_then(Value::as_array)
         .map_or(&[], Vec::as_slice)
 }
 
-fn parts<'a>(schema: &'a Object, keyword: &str) -> impl Iterator<Item = (usize, &'a Object)> {
+pub(super) fn parts<'a>(schema: &'a Object, keyword: &str) -> impl Iterator<Item = (usize, &'a Object)> {
     list(schema, keyword)
         .iter()
         .enumerate()
         .filter_map(|(index, part)| Some((index, part.as_object()?)))
 }
 
-fn members<'a>(schema: &'a Object, keyword: &str) -> impl Iterator<Item = (&'a str, &'a Object)> {
+pub(super) fn members<'a>(schema: &'a Object, keyword: &str) -> impl Iterator<Item = (&'a str, &'a Object)> {
     let members = object(schema, keyword).into_iter().flatten();
     members.filter_map(|(name, member)| Some((name.as_str(), member.as_object()?)))
 }

@@ -1,6 +1,7 @@
 //! The model of a structural schema, compiled for fast use.
 
 mod check;
+mod definition;
 mod parse;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 pub use check::check;
+pub use definition::check_definition;
 
 use crate::format::Format;
 use crate::pattern::Pattern;

@@ -52,7 +52,9 @@ fn field_node(generator: &mut Generator, field: &Field) -> SchemaNode {
     {
         node = node.with("default", default);
     }
-    node = match field.list_type {
+    // Bytes, too, are lists to Go, but not to a definition.
+    let list_type = field.list_type.filter(|_| matches!(field.value, Kind::Array(_)));
+    node = match list_type {
         Some(ListType::Atomic) => node.with("x-kubernetes-list-type", "atomic"),
         Some(ListType::Set) => node.with("x-kubernetes-list-type", "set"),
         Some(ListType::Map) if keys_are_certain(field) => node
