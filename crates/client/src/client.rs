@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{Request, Response, Uri, header};
+use http::{HeaderValue, Request, Response, Uri, header};
 use kubewright_core::Status;
 use kubewright_net::{Body, HttpService, Identity, TransportError, with_pipes};
 use rustls::crypto::CryptoProvider;
@@ -16,7 +16,7 @@ use tower_layer::Layer;
 
 use crate::config::{Config, ConfigError};
 use crate::error::{Error, status_of};
-use crate::layers::{IdentityLayer, UserAgentLayer, error_from_layers};
+use crate::layers::{IdentityLayer, error_from_layers};
 use crate::retry;
 use crate::warning::WarningHandler;
 
@@ -34,6 +34,8 @@ struct Inner {
     base: Base,
     default_namespace: String,
     options: ClientOptions,
+    /// The user agent of the options; `None` if it cannot be sent, which the first request reports.
+    agent: Option<HeaderValue>,
 }
 
 /// Settings of a [`Client`] that have nothing to do with where the server is.
@@ -95,6 +97,9 @@ impl Base {
     }
 
     fn join(&self, relative: &Uri) -> Result<Uri, http::Error> {
+        if self.path.is_empty() && self.origin.is_none() && relative.scheme().is_none() {
+            return Ok(relative.clone());
+        }
         let path = relative.path_and_query().map_or("/", PathAndQuery::as_str);
         let mut parts = http::uri::Parts::default();
         parts.path_and_query = Some(if self.path.is_empty() {
@@ -167,12 +172,14 @@ impl Client {
     }
 
     fn assemble(service: HttpService, base: Base, default_namespace: String, options: ClientOptions) -> Self {
+        let agent = HeaderValue::from_str(&options.user_agent).ok();
         Self {
             inner: Arc::new(Inner {
                 service,
                 base,
                 default_namespace,
                 options,
+                agent,
             }),
         }
     }
@@ -379,8 +386,9 @@ impl Client {
         *request.headers_mut() = parts.headers.clone();
         *request.extensions_mut() = parts.extensions.clone();
         if !request.headers().contains_key(header::USER_AGENT) {
-            UserAgentLayer::set(&self.inner.options.user_agent, request.headers_mut())
-                .map_err(|error| call.invalid(error))?;
+            let agent = self.inner.agent.clone();
+            let agent = agent.ok_or_else(|| call.invalid("the user agent cannot be sent in a header"))?;
+            request.headers_mut().insert(header::USER_AGENT, agent);
         }
         Ok(request)
     }

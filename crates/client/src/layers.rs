@@ -48,11 +48,6 @@ impl UserAgentLayer {
     pub fn new(agent: &str) -> Result<Self, http::Error> {
         Ok(Self(HeaderValue::from_str(agent)?))
     }
-
-    pub(crate) fn set(agent: &str, headers: &mut HeaderMap) -> Result<(), http::Error> {
-        headers.insert(header::USER_AGENT, HeaderValue::from_str(agent)?);
-        Ok(())
-    }
 }
 
 impl Layer<HttpService> for UserAgentLayer {

@@ -712,8 +712,34 @@ async fn a_layer_sees_every_request() {
     assert_eq!(script.seen().len(), 2);
 }
 
+#[tokio::test]
+async fn the_user_agent_can_be_set_by_client_and_by_request() {
+    let script = Script::new([ok("{}"), ok("{}")]);
+    let named = |name: &str| {
+        let options = ClientOptions {
+            user_agent: name.to_owned(),
+            ..ClientOptions::default()
+        };
+        script.client().with_client_options(options)
+    };
+    let request = || Request::get("/x").body(Vec::new()).unwrap();
+    named("operator/1").request_bytes(request()).await.unwrap();
+    let mut own = request();
+    own.headers_mut()
+        .insert(header::USER_AGENT, "own/2".parse().unwrap());
+    named("operator/1").request_bytes(own).await.unwrap();
+    let agents: Vec<String> = script
+        .seen()
+        .iter()
+        .map(|seen| seen.header("user-agent").to_owned())
+        .collect();
+    assert_eq!(agents, ["operator/1", "own/2"]);
+    let error = named("line\nbreak").request_bytes(request()).await.unwrap_err();
+    assert!(matches!(error, Error::Invalid { .. }), "{error}");
+}
+
 #[test]
-fn a_configuration_without_a_scheme_that_is_known_is_anonymous_http() {
+fn plain_http_needs_no_trust_store() {
     let config = Config::new("http://localhost:8080".parse().unwrap());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let client = Client::new(config, provider).unwrap();
