@@ -6,6 +6,27 @@
 //!
 //! The code refers to `::kubewright::schema`; `crate = "kubewright_schema"` in either attribute makes it refer to that
 //! crate alone.
+//!
+//! ```
+//! use kubewright_derive::{CustomResource, Schema};
+//! use kubewright_schema::CustomResourceExt;
+//! use serde::{Deserialize, Serialize};
+//!
+//! /// What a guestbook shall look like.
+//! #[derive(CustomResource, Schema, Serialize, Deserialize, Clone, Debug)]
+//! #[schema(crate = "kubewright_schema")]
+//! #[resource(crate = "kubewright_schema", group = "example.com", version = "v1", kind = "Guestbook", short_name = "gb")]
+//! struct GuestbookSpec {
+//!     /// How many servers answer.
+//!     #[schema(minimum = 0, default = 1)]
+//!     replicas: Option<i32>,
+//! }
+//!
+//! let crd = Guestbook::crd();
+//! assert_eq!(crd["metadata"]["name"], "guestbooks.example.com");
+//! let schema = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+//! assert_eq!(schema["properties"]["spec"]["properties"]["replicas"]["default"], 1);
+//! ```
 
 mod attributes;
 mod case;

@@ -45,12 +45,12 @@ mod validate;
 pub use format::Format;
 pub use kubewright_core::{FieldError, FieldErrorKind, FieldPath};
 pub use object_meta::Malformed;
-pub use resource::{CustomResourceExt, Definition, PrintColumn, Scale, Scope, Serving, Status};
+pub use resource::{CustomResourceExt, Definition, MergeError, PrintColumn, Scale, Scope, Serving, Status};
 pub use structural::{
     AdditionalProperties, JsonType, ListType, MAX_DEPTH, MapType, SchemaError, StructuralSchema,
     ValidationRule, check, check_definition,
 };
-pub use types::{Generator, MAX_TYPE_DEPTH, Schema, SchemaNode};
+pub use types::{Generator, MAX_TYPE_DEPTH, MapKey, Schema, SchemaNode};
 pub use validate::MAX_ERRORS;
 
 /// What the code that the derive macros write needs; not an interface.

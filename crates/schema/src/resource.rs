@@ -156,6 +156,56 @@ impl Definition {
         })
     }
 
+    /// One definition of several versions of a resource, as the API server takes it. Names are those of the version in
+    /// which objects are stored; the versions keep their order.
+    ///
+    /// # Errors
+    /// Where the versions are not of one resource, or none of them is `storage_version`.
+    pub fn merge(versions: &[Self], storage_version: &str) -> Result<Value, MergeError> {
+        let stored = versions.iter().find(|version| version.version == storage_version);
+        let stored = stored.ok_or_else(|| MergeError::NoStorageVersion {
+            version: storage_version.to_owned(),
+        })?;
+        let mut merged = stored.to_value();
+        let mut entries = Vec::with_capacity(versions.len());
+        for version in versions {
+            for (what, one, other) in [
+                ("group", &stored.group, &version.group),
+                ("kind", &stored.kind, &version.kind),
+                ("plural", &stored.plural, &version.plural),
+            ] {
+                if one != other {
+                    return Err(MergeError::Different {
+                        what,
+                        one: one.clone(),
+                        other: other.clone(),
+                    });
+                }
+            }
+            if stored.scope != version.scope {
+                let [one, other] = [stored, version].map(|version| format!("{:?}", version.scope));
+                return Err(MergeError::Different {
+                    what: "scope",
+                    one,
+                    other,
+                });
+            }
+            if entries
+                .iter()
+                .any(|entry: &Value| entry["name"] == version.version.as_str())
+            {
+                return Err(MergeError::Twice {
+                    version: version.version.clone(),
+                });
+            }
+            let mut entry = version.version_value();
+            entry["storage"] = (version.version == storage_version).into();
+            entries.push(entry);
+        }
+        merged["spec"]["versions"] = entries.into();
+        Ok(merged)
+    }
+
     /// The definition's entry of `spec.versions`.
     fn version_value(&self) -> Value {
         let mut version = json!({
@@ -197,6 +247,34 @@ impl Definition {
         }
         version
     }
+}
+
+/// Why versions do not make one definition.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// None of the versions is the one in which objects are stored.
+    #[error("no version is named {version:?}, which is the storage version")]
+    NoStorageVersion {
+        /// The storage version.
+        version: String,
+    },
+    /// The versions are of different resources.
+    #[error("the versions differ in their {what}: {one:?} and {other:?}")]
+    Different {
+        /// What differs.
+        what: &'static str,
+        /// The storage version's.
+        one: String,
+        /// Another version's.
+        other: String,
+    },
+    /// A version comes twice.
+    #[error("the version {version:?} comes twice")]
+    Twice {
+        /// Its name.
+        version: String,
+    },
 }
 
 impl PrintColumn {
@@ -310,4 +388,67 @@ where
         object.serialize_field("status", status)?;
     }
     object.end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition(version: &str) -> Definition {
+        Definition {
+            group: "example.com".to_owned(),
+            version: version.to_owned(),
+            kind: "Guestbook".to_owned(),
+            list_kind: "GuestbookList".to_owned(),
+            plural: "guestbooks".to_owned(),
+            singular: "guestbook".to_owned(),
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            scope: Scope::Namespaced,
+            status: Status::Absent,
+            scale: None,
+            print_columns: Vec::new(),
+            selectable_fields: Vec::new(),
+            serving: Serving::Served,
+            schema: json!({"type": "object"}),
+        }
+    }
+
+    #[test]
+    fn merges() {
+        let merged = Definition::merge(&[definition("v2"), definition("v1")], "v1").unwrap();
+        let versions = merged["spec"]["versions"].as_array().unwrap();
+        let stored: Vec<_> = versions
+            .iter()
+            .map(|version| (&version["name"], &version["storage"]))
+            .collect();
+        assert_eq!(
+            stored,
+            [(&json!("v2"), &json!(false)), (&json!("v1"), &json!(true))]
+        );
+
+        let other = Definition {
+            scope: Scope::Cluster,
+            ..definition("v2")
+        };
+        for (versions, expect) in [
+            (
+                vec![definition("v2")],
+                "no version is named \"v1\", which is the storage version",
+            ),
+            (
+                vec![definition("v1"), other],
+                "the versions differ in their scope: \"Namespaced\" and \"Cluster\"",
+            ),
+            (
+                vec![definition("v1"), definition("v1")],
+                "the version \"v1\" comes twice",
+            ),
+        ] {
+            assert_eq!(
+                Definition::merge(&versions, "v1").unwrap_err().to_string(),
+                expect
+            );
+        }
+    }
 }

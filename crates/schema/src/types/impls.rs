@@ -78,6 +78,8 @@ nodes! {
     Ipv4Addr => string().with("format", "ipv4");
     Ipv6Addr => string().with("format", "ipv6");
     jiff::Timestamp => string().with("format", "date-time");
+    jiff::SignedDuration => string();
+    jiff::Span => string();
     jiff::civil::Date => string().with("format", "date");
     Value => SchemaNode::any();
     serde_json::Map<String, Value> => SchemaNode::of(JsonType::Object).with("x-kubernetes-preserve-unknown-fields", true);
@@ -153,7 +155,7 @@ impl<T: Schema, S> Schema for HashSet<T, S> {
     }
 }
 
-/// Types that serde writes as the keys of maps: as strings.
+/// Types that serde writes as strings where they are the keys of a map. Implement it for enums of unit variants.
 pub trait MapKey {}
 
 macro_rules! map_keys {

@@ -7,6 +7,8 @@ mod builtin;
 mod impls;
 mod kubernetes;
 
+pub use impls::MapKey;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
