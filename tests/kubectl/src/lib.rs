@@ -1,1 +1,1 @@
-//! Placeholder.
+//! Real kubectl against the API server; see `tests/`.

@@ -1,0 +1,219 @@
+//! A server with a kubeconfig, and kubectl run against it.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use kubewright_apiserver::serving::{Authority, Listening};
+use kubewright_apiserver::{ApiServer, Options};
+use kubewright_net::{Identity, ServeLimits, kubeconfig};
+use tokio::net::TcpListener;
+use tokio::runtime::{Handle, Runtime};
+
+/// The runtime on which all servers of this process run.
+pub fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime can be built")
+}
+
+/// Where kubectl of a version is, if it is there.
+pub fn binary(version: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("KUBEWRIGHT_KUBECTL")
+        .map(PathBuf::from)
+        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/kubectl"));
+    Some(folder.join(version).join("kubectl")).filter(|path| path.is_file())
+}
+
+/// kubectl with a server of its own and an empty home.
+pub struct Kubectl {
+    binary: PathBuf,
+    home: tempfile::TempDir,
+    runtime: Handle,
+    server: Option<Listening>,
+}
+
+/// What a run of kubectl printed.
+#[derive(Debug)]
+pub struct Output {
+    pub stdout: String,
+    pub stderr: String,
+    pub code: Option<i32>,
+    command: String,
+}
+
+impl Kubectl {
+    /// Starts a server and writes a kubeconfig for its administrator.
+    pub fn start(binary: PathBuf, runtime: &Handle) -> Result<Self> {
+        let home = tempfile::tempdir()?;
+        let server = runtime.block_on(serve(&home.path().join("config")))?;
+        Ok(Self {
+            binary,
+            home,
+            runtime: runtime.clone(),
+            server: Some(server),
+        })
+    }
+
+    /// A file in the scenario's folder.
+    pub fn write(&self, name: &str, text: &str) -> Result<String> {
+        let path = self.home.path().join(name);
+        std::fs::write(&path, text)?;
+        Ok(path.display().to_string())
+    }
+
+    /// Runs kubectl with the words of `line`; must succeed.
+    pub fn run(&self, line: &str) -> Result<Output> {
+        let output = self.attempt(line, "")?;
+        ensure!(output.code == Some(0), "{output}");
+        Ok(output)
+    }
+
+    /// The same with something on its standard input, which `-f -` reads.
+    pub fn run_with(&self, line: &str, input: &str) -> Result<Output> {
+        let output = self.attempt(line, input)?;
+        ensure!(output.code == Some(0), "{output}");
+        Ok(output)
+    }
+
+    /// Runs kubectl; must fail.
+    pub fn fail(&self, line: &str) -> Result<Output> {
+        let output = self.attempt(line, "")?;
+        ensure!(output.code != Some(0), "should have failed: {output}");
+        Ok(output)
+    }
+
+    /// Runs kubectl, however it ends.
+    pub fn attempt(&self, line: &str, input: &str) -> Result<Output> {
+        let mut child = self.spawn(line)?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A kubectl that reads nothing may be gone already.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        let output = child.wait_with_output().context("kubectl was not awaited")?;
+        Ok(Output {
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            code: output.status.code(),
+            command: line.to_owned(),
+        })
+    }
+
+    /// Starts kubectl and lets it run.
+    pub fn spawn(&self, line: &str) -> Result<Child> {
+        Command::new(&self.binary)
+            .args(words(line)?)
+            .arg("--request-timeout=30s")
+            .env_clear()
+            .env("HOME", self.home.path())
+            .env("KUBECONFIG", self.home.path().join("config"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("{} cannot be run", self.binary.display()))
+    }
+}
+
+impl Drop for Kubectl {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            self.runtime.block_on(server.stop());
+        }
+    }
+}
+
+impl Output {
+    /// The standard output must hold each of these texts.
+    pub fn has(&self, texts: &[&str]) -> Result<&Self> {
+        for text in texts {
+            ensure!(self.stdout.contains(text), "{text:?} is missing: {self}");
+        }
+        Ok(self)
+    }
+
+    /// The standard output must hold none of these texts.
+    pub fn lacks(&self, texts: &[&str]) -> Result<&Self> {
+        for text in texts {
+            ensure!(
+                !self.stdout.contains(text),
+                "{text:?} should not be there: {self}"
+            );
+        }
+        Ok(self)
+    }
+
+    /// The standard error must hold each of these texts.
+    pub fn complains(&self, texts: &[&str]) -> Result<&Self> {
+        for text in texts {
+            ensure!(
+                self.stderr.contains(text),
+                "{text:?} is missing in what it complains of: {self}"
+            );
+        }
+        Ok(self)
+    }
+
+    /// The standard output must be this, blanks at its ends aside.
+    pub fn is(&self, text: &str) -> Result<&Self> {
+        ensure!(self.stdout.trim() == text.trim(), "expected {text:?}: {self}");
+        Ok(self)
+    }
+}
+
+impl std::fmt::Display for Output {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "kubectl {} ended with {:?}\nstdout:\n{}\nstderr:\n{}",
+            self.command, self.code, self.stdout, self.stderr
+        )
+    }
+}
+
+async fn serve(config: &Path) -> Result<Listening> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    let authority = Authority::new(Arc::new(rustls::crypto::ring::default_provider()))?;
+    let options = Options {
+        client_certificates: Some(authority.verifier()?),
+        advertise_address: address,
+        ..Options::default()
+    };
+    let server = ApiServer::start(options).await?;
+    let serving = Listening::start(
+        &server,
+        listener,
+        Some(authority.server_config(&[address.ip()])?),
+        ServeLimits::default(),
+    )?;
+    let admin = Identity::new("admin", ["system:masters"]);
+    kubeconfig::merge_entry(
+        config,
+        &authority.kubeconfig_entry("kubewright", address, &admin)?,
+    )?;
+    Ok(serving)
+}
+
+/// Splits a line at blanks; single quotes hold words together.
+fn words(line: &str) -> Result<Vec<String>> {
+    let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);
+    for c in line.chars() {
+        match c {
+            '\'' => {
+                quoted = !quoted;
+                word.get_or_insert_default();
+            }
+            ' ' | '\n' if !quoted => words.extend(word.take()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    if quoted {
+        bail!("an open quote in {line:?}");
+    }
+    words.extend(word);
+    Ok(words)
+}
