@@ -25,7 +25,10 @@ pub(crate) fn list_at<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
 }
 
 /// The entries of the map at a JSON pointer; empty if there is none.
-pub(crate) fn map_at<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
+pub(crate) fn map_at<'a>(
+    value: &'a Value,
+    pointer: &str,
+) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
     value
         .pointer(pointer)
         .and_then(Value::as_object)

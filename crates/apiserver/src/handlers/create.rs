@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::response::Rendering;
 use super::write::{self, WriteContext, Written, meta, metadata};
 use super::{Call, lifecycle};
+use crate::builtin::validation;
 use crate::error::{ApiError, ApiResult};
 use crate::ids;
 use crate::storage::StorageError;
@@ -82,8 +83,9 @@ async fn try_store(call: &Call<'_>, mut object: Value, options: &WriteOptions) -
     let mut errors = resource
         .strategy
         .validate_create(&object, write::table_scope(call));
-    errors.extend(resource.model.validate(&object, None));
+    validation::merge(&mut errors, resource.model.validate(&object, None));
     write::refuse(call, &name, &errors)?;
+    lifecycle::check_definition(call, &name)?;
     lifecycle::check_namespace(call, &name).await?;
     let key = resource.key(call.namespace(), &name);
     if options.dry_run {

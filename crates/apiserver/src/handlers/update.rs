@@ -10,6 +10,7 @@ use super::response::Rendering;
 use super::write::{self, WriteContext, Written, meta, metadata};
 use super::{Call, create, from_storage, lifecycle};
 use crate::builtin::strategy::{CreateOnUpdate, UnconditionalUpdate};
+use crate::builtin::validation;
 use crate::error::{ApiError, ApiResult};
 use crate::storage::{GUARANTEED_UPDATE_TRIES, StorageError, StoredObject};
 
@@ -134,8 +135,14 @@ fn prepare(
             .strategy
             .prepare_for_subresource(subresource, new, old, &mut context.strategy());
     }
-    let mut errors = resource.strategy.validate_update(new, old);
-    errors.extend(resource.model.validate(new, Some(old)));
+    let mut errors = if subresource.is_empty() {
+        resource.strategy.validate_update(new, old)
+    } else {
+        resource
+            .strategy
+            .validate_subresource_update(subresource, new, old)
+    };
+    validation::merge(&mut errors, resource.model.validate(new, Some(old)));
     write::refuse(call, &name, &errors)
 }
 

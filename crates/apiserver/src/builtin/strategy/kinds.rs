@@ -138,28 +138,32 @@ pub(super) fn service_account(
     Vec::new()
 }
 
-/// The storage version is the first that was ever stored.
+/// A version that objects are stored in counts as stored from then on, until somebody who migrated them says otherwise.
 pub(super) fn custom_resource_definition(
     definition: &mut Value,
-    old: Option<&Value>,
+    _: Option<&Value>,
     _: &mut Context<'_>,
 ) -> Vec<FieldError> {
-    if old.is_some() {
-        return Vec::new();
-    }
-    let stored = list_at(definition, "/spec/versions")
-        .iter()
-        .find(|version| version["storage"] == true);
-    let stored = stored
+    let versions = list_at(definition, "/spec/versions");
+    let stored = versions.iter().find(|version| version["storage"] == true);
+    let Some(stored) = stored
         .and_then(|version| version["name"].as_str())
-        .map(str::to_owned);
-    if let (Some(stored), Some(status)) = (
-        stored,
-        definition
-            .as_object_mut()
-            .and_then(|fields| child(fields, "status")),
-    ) {
-        status.insert("storedVersions".to_owned(), json!([stored]));
+        .map(str::to_owned)
+    else {
+        return Vec::new();
+    };
+    let Some(fields) = definition.as_object_mut() else {
+        return Vec::new();
+    };
+    let status = fields.entry("status").or_insert_with(|| json!({}));
+    if let Some(status) = status.as_object_mut() {
+        match status.get_mut("storedVersions").and_then(Value::as_array_mut) {
+            Some(known) if known.iter().any(|version| *version == stored) => {}
+            Some(known) => known.push(stored.into()),
+            None => {
+                status.insert("storedVersions".to_owned(), json!([stored]));
+            }
+        }
     }
     Vec::new()
 }

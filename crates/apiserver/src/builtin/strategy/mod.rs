@@ -14,7 +14,7 @@ mod table;
 
 pub(crate) use allocator::{Allocator, ServicePool};
 pub(crate) use fields::Selectable;
-pub(crate) use table::strategy;
+pub(crate) use table::{CUSTOM, CUSTOM_WITH_STATUS, strategy};
 
 use super::validation::metadata;
 use super::validation::names::NameRule;
@@ -41,6 +41,8 @@ pub(crate) struct Strategy {
     pub(crate) deletion: Deletion,
     /// Whether preparation hands out numbers that no two objects may share.
     pub(crate) allocation: Allocation,
+    /// The finalizer that a delete puts on the object, so that it stays until the server has cleaned up after it.
+    pub(crate) finalizer_on_delete: Option<&'static str>,
     /// What field selectors may name besides `metadata.name` and `metadata.namespace`.
     pub(crate) selectable: &'static [Selectable],
     /// Runs after the general preparation of a create (`old` is `None`) or an update.
@@ -63,6 +65,8 @@ pub(crate) enum StatusRule {
     Reset(&'static str),
     /// A create keeps the status that was sent, an update the stored one: nodes register with their status.
     KeptOnCreate,
+    /// A create leaves out the status, an update keeps the stored one: custom resources with a status subresource.
+    Absent,
 }
 
 /// Which metadata a write to `/status` may change.
@@ -89,6 +93,8 @@ pub(crate) enum Generation {
     Content,
     /// Counts these and changes of annotations.
     ContentAndAnnotations,
+    /// Counts changes of anything except metadata: custom resources whose status is a field like any other.
+    ContentAndStatus,
 }
 
 /// Whether a PUT to a name that does not exist creates the object.
@@ -176,6 +182,8 @@ impl Strategy {
             if let StatusRule::Reset(initial) = self.status {
                 let status = serde_json::from_str(initial).unwrap_or_else(|_| Value::Object(Object::new()));
                 fields.insert("status".to_owned(), status);
+            } else if self.status == StatusRule::Absent {
+                fields.remove("status");
             }
             if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
                 if self.generation == Generation::None {
@@ -299,7 +307,10 @@ impl Strategy {
     fn count_generation(&self, new: &mut Value, old: &Value) {
         let content = |object: &Value| -> Object {
             let fields = object.as_object().into_iter().flatten();
-            let owned = fields.filter(|(field, _)| !NOT_CONTENT.contains(&field.as_str()));
+            let counts_status = self.generation == Generation::ContentAndStatus;
+            let owned = fields.filter(|(field, _)| {
+                !NOT_CONTENT.contains(&field.as_str()) || (counts_status && *field == "status")
+            });
             owned
                 .map(|(field, value)| (field.clone(), value.clone()))
                 .collect()
@@ -307,7 +318,7 @@ impl Strategy {
         let annotations = "/metadata/annotations";
         let changed = match self.generation {
             Generation::None | Generation::Constant => false,
-            Generation::Content | Generation::ContentAndAnnotations => {
+            Generation::Content | Generation::ContentAndAnnotations | Generation::ContentAndStatus => {
                 let (new, old) = (Value::Object(content(new)), Value::Object(content(old)));
                 !semantically_equal(Some(&new), Some(&old))
             }

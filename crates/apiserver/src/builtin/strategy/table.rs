@@ -34,6 +34,7 @@ const PLAIN_ROW: Strategy = Strategy {
     unconditional_update: UnconditionalUpdate::Allowed,
     deletion: Deletion::Immediate,
     allocation: Allocation::None,
+    finalizer_on_delete: None,
     selectable: &[],
     prepare: no_preparation,
     validate: |_| Vec::new(),
@@ -129,6 +130,8 @@ fn core(resource: &str) -> Option<&'static Strategy> {
     static NODE: Strategy = Strategy {
         status: StatusRule::KeptOnCreate,
         selectable: fields::NODE,
+        validate: check::node,
+        validate_update: check::node_update,
         ..PLAIN_ROW
     };
     static PERSISTENT_VOLUME: Strategy = Strategy {
@@ -166,9 +169,20 @@ fn core(resource: &str) -> Option<&'static Strategy> {
         validate: check::event,
         ..PLAIN_ROW
     };
-    static PUT_CREATES: Strategy = Strategy {
+    static ENDPOINTS: Strategy = Strategy {
         create_on_update: CreateOnUpdate::Allowed,
+        validate: check::endpoints,
         ..PLAIN_ROW
+    };
+    static LIMIT_RANGE: Strategy = Strategy {
+        create_on_update: CreateOnUpdate::Allowed,
+        validate: check::limit_range,
+        ..PLAIN_ROW
+    };
+    static RESOURCE_QUOTA: Strategy = Strategy {
+        validate: check::resource_quota,
+        validate_update: check::resource_quota_update,
+        ..STATUS_ROW
     };
     Some(match resource {
         "pods" => &POD,
@@ -183,7 +197,9 @@ fn core(resource: &str) -> Option<&'static Strategy> {
         "configmaps" => &CONFIG_MAP,
         "serviceaccounts" => &SERVICE_ACCOUNT,
         "events" => &EVENT,
-        "endpoints" | "limitranges" => &PUT_CREATES,
+        "endpoints" => &ENDPOINTS,
+        "limitranges" => &LIMIT_RANGE,
+        "resourcequotas" => &RESOURCE_QUOTA,
         _ => return None,
     })
 }
@@ -331,6 +347,7 @@ fn storage(resource: &str) -> Option<&'static Strategy> {
     static CSI_DRIVER: Strategy = Strategy {
         generation: Generation::Content,
         unconditional_update: UnconditionalUpdate::Refused,
+        validate_update: check::csi_driver_update,
         ..PLAIN_ROW
     };
     static CONDITIONAL: Strategy = Strategy {
@@ -444,6 +461,7 @@ fn admission(resource: &str) -> Option<&'static Strategy> {
     static POLICY: Strategy = Strategy {
         status_metadata: StatusMetadata::Reset,
         unconditional_update: UnconditionalUpdate::Refused,
+        validate: check::admission_policy,
         ..COUNTED_ROW
     };
     static COUNTED: Strategy = Strategy {
@@ -451,22 +469,45 @@ fn admission(resource: &str) -> Option<&'static Strategy> {
         unconditional_update: UnconditionalUpdate::Refused,
         ..PLAIN_ROW
     };
+    static BINDING: Strategy = Strategy {
+        generation: Generation::Content,
+        unconditional_update: UnconditionalUpdate::Refused,
+        validate: check::admission_policy_binding,
+        ..PLAIN_ROW
+    };
     Some(match resource {
         "mutatingwebhookconfigurations" | "validatingwebhookconfigurations" => &WEBHOOKS,
         "validatingadmissionpolicies" => &POLICY,
-        "validatingadmissionpolicybindings"
-        | "mutatingadmissionpolicies"
-        | "mutatingadmissionpolicybindings" => &COUNTED,
+        "validatingadmissionpolicybindings" => &BINDING,
+        "mutatingadmissionpolicies" | "mutatingadmissionpolicybindings" => &COUNTED,
         _ => return None,
     })
 }
 
-/// Definitions of custom resources; what their specification must be like is the extension machinery's matter.
+/// Definitions of custom resources.
 static CRD: Strategy = Strategy {
     status_metadata: StatusMetadata::Reset,
     unconditional_update: UnconditionalUpdate::Refused,
+    finalizer_on_delete: Some("customresourcecleanup.apiextensions.k8s.io"),
     prepare: kinds::custom_resource_definition,
+    validate: check::custom_resource_definition,
+    validate_update: check::custom_resource_definition_update,
     ..COUNTED_ROW
+};
+
+/// Custom resources whose version has no status subresource (apiextensions `pkg/registry/customresource/strategy.go`).
+pub(crate) static CUSTOM: Strategy = Strategy {
+    status_metadata: StatusMetadata::Reset,
+    generation: Generation::ContentAndStatus,
+    unconditional_update: UnconditionalUpdate::Refused,
+    ..PLAIN_ROW
+};
+
+/// Custom resources whose version has one.
+pub(crate) static CUSTOM_WITH_STATUS: Strategy = Strategy {
+    status: StatusRule::Absent,
+    generation: Generation::Content,
+    ..CUSTOM
 };
 
 static API_SERVICE: Strategy = Strategy {

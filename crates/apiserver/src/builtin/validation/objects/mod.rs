@@ -1,6 +1,8 @@
 //! Validation of each kind beyond its metadata, by the essentials of upstream's `pkg/apis/*/validation`.
 
+mod cluster;
 mod config;
+mod definition;
 mod network;
 mod pod;
 mod policy;
@@ -8,7 +10,9 @@ mod service;
 mod storage;
 mod workloads;
 
+pub(crate) use cluster::*;
 pub(crate) use config::*;
+pub(crate) use definition::{custom_resource_definition, custom_resource_definition_update};
 pub(crate) use network::*;
 pub(crate) use pod::{pod, pod_template, pod_update};
 pub(crate) use policy::*;

@@ -1,0 +1,443 @@
+//! Services, storage, configuration, rights and the kinds of a cluster.
+
+use super::*;
+
+#[test]
+fn configuration() {
+    check(
+        "",
+        "configmaps",
+        &json!({"data": {"a b": "1"}}),
+        &[
+            "data[a b]: Invalid value: \"a b\": a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. \
+         'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')",
+        ],
+    );
+    check(
+        "",
+        "configmaps",
+        &json!({"data": {"a": "1"}, "binaryData": {"a": "MQ=="}}),
+        &["data[a]: Invalid value: \"a\": duplicate of key present in binaryData"],
+    );
+    check(
+        "",
+        "configmaps",
+        &json!({"data": {"a": "x".repeat(1024 * 1024)}}),
+        &[],
+    );
+    check(
+        "",
+        "configmaps",
+        &json!({"data": {"a": "x".repeat(1024 * 1024 + 1)}}),
+        &["[]: Too long: may not be more than 1048576 bytes"],
+    );
+    check(
+        "",
+        "secrets",
+        &json!({"type": "kubernetes.io/tls", "data": {"tls.crt": ""}}),
+        &["data[tls.key]: Required value"],
+    );
+    check(
+        "",
+        "secrets",
+        &json!({"type": "kubernetes.io/basic-auth", "data": {"username": ""}}),
+        &[],
+    );
+    check(
+        "",
+        "secrets",
+        &json!({"type": "kubernetes.io/service-account-token"}),
+        &["metadata.annotations[kubernetes.io/service-account.name]: Required value"],
+    );
+    check_update(
+        "",
+        "secrets",
+        &json!({"type": "b"}),
+        &json!({"type": "a"}),
+        &["type: Invalid value: \"b\": field is immutable"],
+    );
+    let frozen = json!({"immutable": true, "data": {"a": "MQ=="}});
+    check_update(
+        "",
+        "configmaps",
+        &json!({"immutable": true, "data": {"a": "Mg=="}}),
+        &frozen,
+        &["data: Forbidden: field is immutable when `immutable` is set"],
+    );
+    check_update(
+        "",
+        "secrets",
+        &json!({"data": {"a": "MQ=="}}),
+        &frozen,
+        &["immutable: Forbidden: field is immutable when `immutable` is set"],
+    );
+    check(
+        "",
+        "events",
+        &json!({"involvedObject": {"namespace": "other"}}),
+        &["involvedObject.namespace: Invalid value: \"other\": does not match event.namespace"],
+    );
+}
+
+#[test]
+fn services() {
+    let service = |spec: Value| {
+        let mut service = json!({"spec": {"type": "ClusterIP", "sessionAffinity": "None"}});
+        for (field, value) in spec.as_object().unwrap() {
+            service["spec"][field] = value.clone();
+        }
+        service
+    };
+    let port =
+        |name: &str, port: u16| json!({"name": name, "port": port, "protocol": "TCP", "targetPort": port});
+    check("", "services", &service(json!({"ports": [port("a", 80)]})), &[]);
+    check(
+        "",
+        "services",
+        &service(json!({})),
+        &["spec.ports: Required value"],
+    );
+    check(
+        "",
+        "services",
+        &service(json!({"clusterIP": "None", "clusterIPs": ["None"]})),
+        &[],
+    );
+    check(
+        "",
+        "services",
+        &service(json!({"ports": [port("a", 80), port("a", 81), port("", 82)]})),
+        &[
+            "spec.ports[1].name: Duplicate value: \"a\"",
+            "spec.ports[2].name: Required value",
+        ],
+    );
+    check(
+        "",
+        "services",
+        &service(json!({"ports": [{"port": 80, "protocol": "TCP", "nodePort": 30000}]})),
+        &["spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"],
+    );
+    check(
+        "",
+        "services",
+        &service(json!({"type": "ExternalName"})),
+        &["spec.externalName: Required value"],
+    );
+    check(
+        "",
+        "services",
+        &service(json!({"ports": [port("a", 80)], "externalTrafficPolicy": "Local"})),
+        &[
+            "spec.externalTrafficPolicy: Invalid value: \"Local\": may only be set for externally-accessible services",
+        ],
+    );
+    let at = |address: &str| {
+        service(json!({"clusterIP": address, "clusterIPs": [address], "ports": [port("a", 80)]}))
+    };
+    check_update(
+        "",
+        "services",
+        &at("10.0.0.2"),
+        &at("10.0.0.1"),
+        &["spec.clusterIPs[0]: Invalid value: [\"10.0.0.2\"]: may not change once set"],
+    );
+}
+
+#[test]
+fn storage() {
+    let claim = |spec: Value| {
+        let mut claim = json!({"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "2Gi"}}}});
+        for (field, value) in spec.as_object().unwrap() {
+            claim["spec"][field] = value.clone();
+        }
+        claim
+    };
+    check("", "persistentvolumeclaims", &claim(json!({})), &[]);
+    check(
+        "",
+        "persistentvolumeclaims",
+        &claim(json!({"accessModes": [], "resources": {}})),
+        &[
+            "spec.accessModes: Required value: at least 1 access mode is required",
+            "spec.resources[storage]: Required value",
+        ],
+    );
+    check(
+        "",
+        "persistentvolumeclaims",
+        &claim(json!({"resources": {"requests": {"storage": "0"}}})),
+        &["spec.resources[storage]: Invalid value: \"0\": must be greater than zero"],
+    );
+    let fixed = "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for \
+                 bound claims";
+    let larger = claim(json!({"resources": {"requests": {"storage": "3Gi"}}}));
+    check_update("", "persistentvolumeclaims", &larger, &claim(json!({})), &[fixed]);
+    let mut bound = claim(json!({"volumeName": "v"}));
+    bound["status"] = json!({"phase": "Bound", "capacity": {"storage": "2Gi"}});
+    let mut grown = bound.clone();
+    grown["spec"]["resources"]["requests"]["storage"] = json!("3Gi");
+    check_update("", "persistentvolumeclaims", &grown, &bound, &[]);
+    let mut shrunk = bound.clone();
+    shrunk["spec"]["resources"]["requests"]["storage"] = json!("1Gi");
+    check_update(
+        "",
+        "persistentvolumeclaims",
+        &shrunk,
+        &bound,
+        &["spec.resources.requests.storage: Forbidden: field can not be less than status.capacity"],
+    );
+    check_update(
+        "",
+        "persistentvolumeclaims",
+        &claim(json!({"volumeName": "v"})),
+        &claim(json!({})),
+        &[],
+    );
+    let class = |parameter: &str| json!({"provisioner": "p", "volumeBindingMode": "Immediate", "parameters": {"a": parameter}});
+    check_update(
+        "storage.k8s.io",
+        "storageclasses",
+        &class("1"),
+        &class("2"),
+        &["parameters: Forbidden: updates to parameters are forbidden."],
+    );
+}
+
+#[test]
+fn rights() {
+    check(
+        "rbac.authorization.k8s.io",
+        "roles",
+        &json!({"metadata": {"name": "a:b"}, "rules": [{}]}),
+        &[
+            "rules[0].verbs: Required value: verbs must contain at least one value",
+            "rules[0].apiGroups: Required value: resource rules must supply at least one api group",
+            "rules[0].resources: Required value: resource rules must supply at least one resource",
+        ],
+    );
+    check(
+        "rbac.authorization.k8s.io",
+        "roles",
+        &json!({"rules": [{"verbs": ["get"], "nonResourceURLs": ["/x"]}]}),
+        &[
+            "rules[0].nonResourceURLs: Invalid value: [\"/x\"]: namespaced rules cannot apply to non-resource URLs",
+        ],
+    );
+    check(
+        "rbac.authorization.k8s.io",
+        "clusterroles",
+        &json!({"rules": [{"verbs": ["get"], "nonResourceURLs": ["/x"]}]}),
+        &[],
+    );
+    let binding = |name: &str, subjects: Value| {
+        let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name});
+        json!({"roleRef": role, "subjects": subjects})
+    };
+    check(
+        "rbac.authorization.k8s.io",
+        "rolebindings",
+        &binding("", json!([{"kind": "Robot", "name": "r"}])),
+        &[
+            "roleRef.name: Required value",
+            "subjects[0].kind: Unsupported value: \"Robot\": supported values: \"ServiceAccount\", \"User\", \"Group\"",
+        ],
+    );
+    check_update(
+        "rbac.authorization.k8s.io",
+        "rolebindings",
+        &binding("b", json!([])),
+        &binding("a", json!([])),
+        &[
+            "roleRef: Invalid value: {\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"Role\",\"name\":\"b\"}: cannot change \
+         roleRef",
+        ],
+    );
+}
+
+#[test]
+fn other_groups() {
+    let class = |value: i64| json!({"metadata": {"name": "x"}, "value": value});
+    check_update(
+        "scheduling.k8s.io",
+        "priorityclasses",
+        &class(2),
+        &class(1),
+        &["value: Forbidden: may not be changed in an update."],
+    );
+    check(
+        "autoscaling",
+        "horizontalpodautoscalers",
+        &json!({"spec": {"minReplicas": 3, "maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}}),
+        &["spec.maxReplicas: Invalid value: 2: must be greater than or equal to `minReplicas`"],
+    );
+    check(
+        "policy",
+        "poddisruptionbudgets",
+        &json!({"spec": {"minAvailable": "1", "maxUnavailable": "120%"}}),
+        &[
+            "spec: Invalid value: {\"maxUnavailable\":\"120%\",\"minAvailable\":\"1\"}: minAvailable and maxUnavailable cannot be \
+         both set",
+            "spec.minAvailable: Invalid value: \"1\": a valid percent string must be a numeric string followed by an ending '%' \
+         (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
+            "spec.maxUnavailable: Invalid value: \"120%\": must not be greater than 100%",
+        ],
+    );
+    check(
+        "networking.k8s.io",
+        "ingresses",
+        &json!({"spec": {}}),
+        &["spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"],
+    );
+    let rule = |path: Value| json!({"spec": {"rules": [{"host": "a.b", "http": {"paths": [path]}}]}});
+    check(
+        "networking.k8s.io",
+        "ingresses",
+        &rule(
+            json!({"pathType": "Prefix", "path": "/", "backend": {"service": {"name": "s", "port": {"number": 80}}}}),
+        ),
+        &[],
+    );
+    check(
+        "networking.k8s.io",
+        "ingresses",
+        &rule(json!({"backend": {"service": {"port": {}}}})),
+        &[
+            "spec.rules[0].http.paths[0].pathType: Required value: pathType must be specified",
+            "spec.rules[0].http.paths[0].backend.service.name: Required value",
+            "spec.rules[0].http.paths[0].backend.service: Required value: port name or number is required",
+        ],
+    );
+    check(
+        "networking.k8s.io",
+        "networkpolicies",
+        &json!({"spec": {"podSelector": {}, "policyTypes": ["Both"], "ingress": [{"from": [{}]}]}}),
+        &[
+            "spec.policyTypes[0]: Unsupported value: \"Both\": supported values: \"Egress\", \"Ingress\"",
+            "spec.ingress[0].from[0]: Required value: must specify a peer",
+        ],
+    );
+    check(
+        "admissionregistration.k8s.io",
+        "validatingwebhookconfigurations",
+        &json!({"webhooks": [{"name": "short", "clientConfig": {}, "timeoutSeconds": 31}]}),
+        &[
+            "webhooks[0].name: Invalid value: \"short\": should be a domain with at least three segments separated by dots",
+            "webhooks[0].admissionReviewVersions: Required value: must specify one of v1, v1beta1",
+            "webhooks[0].sideEffects: Required value: must specify one of None, NoneOnDryRun",
+            "webhooks[0].timeoutSeconds: Invalid value: 31: the timeout value must be between 1 and 30 seconds",
+            "webhooks[0].clientConfig: Required value: exactly one of url or service is required",
+        ],
+    );
+    check(
+        "coordination.k8s.io",
+        "leases",
+        &json!({"spec": {"leaseDurationSeconds": 0}}),
+        &["spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0"],
+    );
+}
+
+#[test]
+fn nodes_quotas_and_ranges() {
+    check_cluster(
+        "",
+        "nodes",
+        &json!({"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "a", "effect": "NoSchedule"}, {"key": "b"}]}}),
+        &[
+            "spec.taints[1]: Duplicate value: {\"effect\":\"NoSchedule\",\"key\":\"a\"}: taints must be unique by key and effect pair",
+            "spec.taints[2].effect: Required value",
+        ],
+    );
+    check_update(
+        "",
+        "nodes",
+        &json!({"spec": {"providerID": "b"}}),
+        &json!({"spec": {"providerID": "a"}}),
+        &["spec.providerID: Forbidden: node updates may not change providerID except from \"\" to valid"],
+    );
+    check_update(
+        "",
+        "nodes",
+        &json!({"spec": {"providerID": "b"}}),
+        &json!({"spec": {}}),
+        &[],
+    );
+    check(
+        "",
+        "resourcequotas",
+        &json!({"spec": {"hard": {"pods": "1", "example.com/x": "2", "apples": "3", "cpu": "-1"}}}),
+        &[
+            "spec.hard[apples]: Invalid value: \"apples\": must be a standard resource for quotas",
+            "spec.hard[cpu]: Invalid value: \"-1\": must be greater than or equal to 0",
+        ],
+    );
+    let range = |limit: Value| json!({"spec": {"limits": [limit]}});
+    check(
+        "",
+        "limitranges",
+        &range(json!({"type": "Container", "min": {"cpu": "1"}, "max": {"cpu": "1000m"}})),
+        &[],
+    );
+    check(
+        "",
+        "limitranges",
+        &range(
+            json!({"type": "Container", "min": {"cpu": "2"}, "max": {"cpu": "1"}, "default": {"cpu": "3"}}),
+        ),
+        &[
+            "spec.limits[0].min[cpu]: Invalid value: \"2\": min value 2 is greater than max value 1",
+            "spec.limits[0].default[cpu]: Invalid value: \"3\": default value 3 is greater than max value 1",
+        ],
+    );
+    check(
+        "",
+        "limitranges",
+        &range(json!({"type": "Pod", "default": {"cpu": "1"}})),
+        &["spec.limits[0].default: Forbidden: may not be specified when `type` is 'Pod'"],
+    );
+    check(
+        "",
+        "endpoints",
+        &json!({"subsets": [{"addresses": [{"ip": "nope"}], "ports": [{"port": 0}]}, {}]}),
+        &[
+            "subsets[0].addresses[0].ip: Invalid value: \"nope\": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
+            "subsets[0].ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive",
+            "subsets[1]: Required value: must specify `addresses` or `notReadyAddresses`",
+        ],
+    );
+}
+
+#[test]
+fn admission_policies() {
+    let group = "admissionregistration.k8s.io";
+    let policy = |spec: Value| json!({"spec": spec});
+    check_cluster(
+        group,
+        "validatingadmissionpolicies",
+        &policy(json!({})),
+        &[
+            "spec.matchConstraints: Required value",
+            "spec.validations: Required value: validations or auditAnnotations must contain at least one item",
+            "spec.auditAnnotations: Required value: validations or auditAnnotations must contain at least one item",
+        ],
+    );
+    check_cluster(
+        group,
+        "validatingadmissionpolicybindings",
+        &policy(json!({"policyName": "p", "validationActions": ["Deny", "Warn", "Deny"]})),
+        &[
+            "spec.validationActions[2]: Duplicate value: \"Deny\"",
+            "spec.validationActions: Invalid value: [\"Deny\",\"Warn\",\"Deny\"]: must not contain both Deny and Warn (repeating \
+         the same validation failure information in the API response and headers serves no purpose)",
+        ],
+    );
+    check_cluster(
+        group,
+        "validatingadmissionpolicybindings",
+        &policy(json!({})),
+        &[
+            "spec.policyName: Required value",
+            "spec.validationActions: Required value: at least one validation action is required",
+        ],
+    );
+}
