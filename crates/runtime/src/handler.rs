@@ -1,0 +1,177 @@
+//! From an informer's events to keys on a work queue.
+
+use std::sync::Arc;
+
+use kubewright_cache::{Cached, EventHandler, FinalState, Initial};
+use kubewright_core::{ApiResource, ObjectKey, Scope};
+use kubewright_queue::{Added, DEFAULT_PRIORITY, LOW_PRIORITY, WorkQueue};
+
+use crate::predicate::{Event, Predicate};
+
+/// Which keys an object stands for.
+pub(crate) enum Mapping<K> {
+    /// Its own.
+    Itself,
+    /// That of its controller, if that is of the controller's own kind.
+    Owner,
+    /// Whatever the function says.
+    Function(Arc<dyn Fn(&Cached<K>) -> Vec<ObjectKey> + Send + Sync>),
+}
+
+impl<K> Clone for Mapping<K> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Itself => Self::Itself,
+            Self::Owner => Self::Owner,
+            Self::Function(function) => Self::Function(Arc::clone(function)),
+        }
+    }
+}
+
+/// Puts keys on the queue of one controller.
+pub(crate) struct Enqueue<K> {
+    pub(crate) controller: String,
+    pub(crate) queue: WorkQueue<ObjectKey>,
+    pub(crate) predicate: Predicate<K>,
+    pub(crate) mapping: Mapping<K>,
+    /// The kind that the controller is for; owners of other kinds are not its business.
+    pub(crate) primary: Option<ApiResource>,
+}
+
+impl<K: 'static> Enqueue<K> {
+    fn enqueue(&self, object: &Cached<K>, priority: i32) {
+        match &self.mapping {
+            Mapping::Itself => self.add(object.key().clone(), priority),
+            Mapping::Owner => {
+                let key = self.primary.as_ref().and_then(|primary| owner(object, primary));
+                if let Some(key) = key {
+                    self.add(key, priority);
+                }
+            }
+            Mapping::Function(function) => {
+                for key in function(object) {
+                    self.add(key, priority);
+                }
+            }
+        }
+    }
+
+    fn add(&self, key: ObjectKey, priority: i32) {
+        if self.queue.add_with_priority(key.clone(), priority) == Added::Full {
+            tracing::error!(controller = self.controller, %key, "the work queue is full; this key is lost");
+        }
+    }
+}
+
+impl<K: 'static> EventHandler<K> for Enqueue<K> {
+    fn on_add(&self, object: &Cached<K>, initial: Initial) {
+        if self.predicate.passes(&Event::Create { object, initial }) {
+            self.enqueue(
+                object,
+                match initial {
+                    // What was there before is not news: fresh changes go first.
+                    Initial::Yes => LOW_PRIORITY,
+                    Initial::No => DEFAULT_PRIORITY,
+                },
+            );
+        }
+    }
+
+    /// Both states are mapped: what the old one stood for has lost something.
+    fn on_update(&self, old: &Cached<K>, new: &Cached<K>) {
+        if self.predicate.passes(&Event::Update { old, new }) {
+            let priority = if old.same_version(new) {
+                LOW_PRIORITY
+            } else {
+                DEFAULT_PRIORITY
+            };
+            self.enqueue(new, priority);
+            if !matches!(self.mapping, Mapping::Itself) {
+                self.enqueue(old, priority);
+            }
+        }
+    }
+
+    fn on_delete(&self, object: &Cached<K>, final_state: FinalState) {
+        if self.predicate.passes(&Event::Delete { object, final_state }) {
+            self.enqueue(object, DEFAULT_PRIORITY);
+        }
+    }
+}
+
+/// The key of an object's controller if that is of this kind, in whatever version (controller-runtime
+/// `pkg/handler/enqueue_owner.go`).
+fn owner<K>(object: &Cached<K>, primary: &ApiResource) -> Option<ObjectKey> {
+    let metadata = object.metadata();
+    let owners = metadata.owner_references.as_deref().unwrap_or_default();
+    let controller = owners.iter().find(|owner| owner.controller == Some(true))?;
+    let group = controller
+        .api_version
+        .split_once('/')
+        .map_or("", |(group, _)| group);
+    if controller.kind != primary.kind || group != primary.group {
+        return None;
+    }
+    let namespace = (primary.scope == Scope::Namespaced)
+        .then(|| object.namespace())
+        .flatten();
+    Some(ObjectKey::of(namespace, &controller.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::apps::v1::ReplicaSet;
+    use k8s_openapi::api::core::v1::Node;
+    use kubewright_core::StaticResource;
+
+    use super::*;
+
+    fn owned(reference: &str) -> Cached<()> {
+        let text = format!(
+            r#"{{"metadata":{{"namespace":"n","name":"x","uid":"u","resourceVersion":"1","ownerReferences":[{reference}]}}}}"#
+        );
+        Cached::from_json(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn owners_are_found_by_group_and_kind_of_the_controller() {
+        let set = ReplicaSet::api_resource();
+        let rows = [
+            (
+                r#"{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"a","uid":"1","controller":true}"#,
+                &set,
+                Some("n/a"),
+            ),
+            (
+                r#"{"apiVersion":"apps/v1beta9","kind":"ReplicaSet","name":"a","uid":"1","controller":true}"#,
+                &set,
+                Some("n/a"),
+            ),
+            (
+                r#"{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"a","uid":"1"}"#,
+                &set,
+                None,
+            ),
+            (
+                r#"{"apiVersion":"v1","kind":"ReplicaSet","name":"a","uid":"1","controller":true}"#,
+                &set,
+                None,
+            ),
+            (
+                r#"{"apiVersion":"apps/v1","kind":"Deployment","name":"a","uid":"1","controller":true}"#,
+                &set,
+                None,
+            ),
+            (
+                r#"{"apiVersion":"v1","kind":"Node","name":"a","uid":"1","controller":true}"#,
+                &Node::api_resource(),
+                Some("a"),
+            ),
+            ("", &set, None),
+        ];
+        for (reference, primary, expect) in rows {
+            let found = owner(&owned(reference), primary).map(|key| key.to_string());
+            assert_eq!(found.as_deref(), expect, "{reference}");
+        }
+    }
+}

@@ -1,0 +1,560 @@
+//! The manager: starts and stops everything in order.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use hashbrown::HashMap;
+use kubewright_cache::{InformerOptions, Informers};
+use kubewright_client::Client;
+use kubewright_core::ObjectKey;
+use kubewright_queue::{Metrics, NoMetrics, Options, Settings, ShutDown, WorkQueue};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+use crate::context::Context;
+use crate::controller::{Attach, Attached, Controller};
+use crate::error::{RunError, SyncFailure};
+use crate::events::recorder;
+use crate::operator::{Operator, RunnableContext};
+use crate::stop::Stop;
+use crate::worker::{Counters, Counts, Worker};
+use crate::writes::Writes;
+
+/// How a manager works. Every value is valid.
+#[derive(Clone)]
+pub struct ManagerOptions {
+    /// How long caches may take to have the state of the server. Default: 2 minutes.
+    pub sync_timeout: Duration,
+    /// How long running work may take to end. Default: 30 s.
+    pub grace: Duration,
+    /// How long a read may wait for the cache to see an earlier write. Default: 10 s.
+    pub read_limit: Duration,
+    /// How informers work. Default: theirs.
+    pub informers: InformerOptions,
+    /// How work queues work. Default: theirs.
+    pub queue: Settings,
+    /// Which process reports, in events. Default: the operator's name.
+    pub instance: Option<String>,
+    /// The client of a controller or runnable by its name, for those that act under an identity of their own. Default: the
+    /// manager's.
+    pub client_for: Option<ClientFor>,
+    /// Metrics of the work queue of a controller by its name. Default: none.
+    pub queue_metrics: Option<QueueMetrics>,
+}
+
+/// Gives a controller, by its name, its own client.
+pub type ClientFor = Arc<dyn Fn(&str) -> Client + Send + Sync>;
+
+/// Gives a controller, by its name, the metrics of its queue.
+pub type QueueMetrics = Arc<dyn Fn(&str) -> Arc<dyn Metrics> + Send + Sync>;
+
+impl Default for ManagerOptions {
+    fn default() -> Self {
+        Self {
+            sync_timeout: Duration::from_secs(120),
+            grace: Duration::from_secs(30),
+            read_limit: Duration::from_secs(10),
+            informers: InformerOptions::default(),
+            queue: Settings::default(),
+            instance: None,
+            client_for: None,
+            queue_metrics: None,
+        }
+    }
+}
+
+impl fmt::Debug for ManagerOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ManagerOptions")
+            .field("sync_timeout", &self.sync_timeout)
+            .field("grace", &self.grace)
+            .field("read_limit", &self.read_limit)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Runs an operator against a cluster.
+///
+/// Start: caches first, then controllers and runnables. Stop: no new work is taken and runnables are told; what runs may
+/// finish within a grace period; then the caches end.
+#[derive(Debug)]
+pub struct Manager {
+    client: Client,
+    operator: Operator,
+    options: ManagerOptions,
+}
+
+impl Manager {
+    /// A manager that does not run yet.
+    #[must_use]
+    pub fn new(client: &Client, operator: &Operator, options: ManagerOptions) -> Self {
+        Self {
+            client: client.clone(),
+            operator: operator.clone(),
+            options,
+        }
+    }
+
+    /// Runs until `cancel` is ready, then stops in order.
+    ///
+    /// # Errors
+    ///
+    /// Caches that do not sync in time, runnables that fail, work that does not end within the grace period, and two
+    /// controllers of one name. Whatever the error, everything has stopped.
+    pub async fn run(self, cancel: impl Future<Output = ()>) -> Result<(), RunError> {
+        let mut handle = self.start();
+        tokio::select! {
+            result = handle.join() => return result,
+            () = cancel => {}
+        }
+        handle.stop().await
+    }
+
+    /// Starts on the current tokio runtime.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    #[must_use]
+    pub fn start(self) -> Handle {
+        let stop = Stop::new();
+        let shared = Arc::new(Shared {
+            phase: watch::Sender::new(Phase::Starting),
+            running: parking_lot::Mutex::default(),
+        });
+        let run = Run {
+            manager: self,
+            stop: stop.clone(),
+            shared: Arc::clone(&shared),
+        };
+        let task = tokio::spawn(async move {
+            let shared = Arc::clone(&run.shared);
+            let result = run.run().await;
+            shared.running.lock().clear();
+            shared.phase.send_replace(Phase::Stopped);
+            result
+        });
+        Handle {
+            stop,
+            shared,
+            task: Some(task),
+        }
+    }
+}
+
+/// A running manager. Dropping it asks the manager to stop, without waiting for it.
+#[derive(Debug)]
+pub struct Handle {
+    stop: Stop,
+    shared: Arc<Shared>,
+    /// `None` once its result was handed out.
+    task: Option<JoinHandle<Result<(), RunError>>>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.stop.request();
+    }
+}
+
+impl Handle {
+    /// Waits until controllers work.
+    ///
+    /// # Errors
+    ///
+    /// As [`Manager::run`], if the manager ended before.
+    pub async fn ready(mut self) -> Result<Self, RunError> {
+        let mut phase = self.shared.phase.subscribe();
+        // The sender lives as long as this handle.
+        let phase = phase.wait_for(|phase| *phase != Phase::Starting).await;
+        let has_stopped = phase.is_ok_and(|phase| *phase == Phase::Stopped);
+        if has_stopped {
+            self.join().await?;
+        }
+        Ok(self)
+    }
+
+    /// Stops in order and waits for it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Manager::run`].
+    pub async fn stop(mut self) -> Result<(), RunError> {
+        self.stop.request();
+        self.join().await
+    }
+
+    /// Waits for the manager to end by itself: when a cache or a runnable fails, or another has asked it to stop.
+    ///
+    /// # Errors
+    ///
+    /// As [`Manager::run`].
+    pub async fn wait(mut self) -> Result<(), RunError> {
+        self.join().await
+    }
+
+    /// Cancel safe: the result is not lost when the wait is.
+    async fn join(&mut self) -> Result<(), RunError> {
+        let Some(task) = &mut self.task else { return Ok(()) };
+        let result = task.await;
+        self.task = None;
+        finished(result)
+    }
+
+    /// What asks the manager to stop, for others to hold.
+    #[must_use]
+    pub fn stopper(&self) -> Stop {
+        self.stop.clone()
+    }
+
+    /// How the manager fares at present.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        let running = self.shared.running.lock();
+        Health {
+            ready: *self.shared.phase.borrow() == Phase::Ready,
+            controllers: running
+                .iter()
+                .map(|controller| (controller.name.clone(), controller.counters.read()))
+                .collect(),
+            failures: running.iter().flat_map(RunningController::failures).collect(),
+        }
+    }
+}
+
+fn finished(result: Result<Result<(), RunError>, tokio::task::JoinError>) -> Result<(), RunError> {
+    match result {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        // The runtime is being shut down, and everything with it.
+        Err(_) => Ok(()),
+    }
+}
+
+/// How a manager fares.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Health {
+    /// Whether controllers work: caches have synced, and nothing has asked to stop.
+    pub ready: bool,
+    /// What the reconcilers have done, by controller.
+    pub controllers: Vec<(String, Counts)>,
+    /// What caches cannot get past at present, also after they have synced once.
+    pub failures: Vec<SyncFailure>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Starting,
+    Ready,
+    Stopping,
+    Stopped,
+}
+
+#[derive(Debug)]
+struct Shared {
+    phase: watch::Sender<Phase>,
+    running: parking_lot::Mutex<Vec<Arc<RunningController>>>,
+}
+
+/// A controller with its queue and its sources.
+struct RunningController {
+    name: String,
+    queue: WorkQueue<ObjectKey>,
+    sources: Vec<Attached>,
+    counters: Arc<Counters>,
+}
+
+impl fmt::Debug for RunningController {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunningController")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RunningController {
+    fn attach(controller: &Controller, run: &Run, env: &RunnableContext, writes: &Writes) -> Self {
+        let options = &run.manager.options;
+        let metrics = options.queue_metrics.as_ref().map_or_else(
+            || Arc::new(NoMetrics) as Arc<dyn Metrics>,
+            |metrics| metrics(&controller.name),
+        );
+        let queue = WorkQueue::new(Options {
+            settings: options.queue.clone(),
+            limiter: (controller.limiter)(),
+            metrics,
+        });
+        let attach = Attach {
+            controller,
+            queue: &queue,
+            informers: &env.informers,
+            writes,
+        };
+        Self {
+            name: controller.name.clone(),
+            sources: controller
+                .sources
+                .iter()
+                .map(|source| source.attach(&attach))
+                .collect(),
+            queue,
+            counters: Arc::default(),
+        }
+    }
+
+    /// Waits until the queue has a key for everything that was there at the start.
+    async fn synced(&self) {
+        for source in &self.sources {
+            source.followed.informer.synced().await;
+            if let Some(registration) = &source.registration {
+                registration.synced().await;
+            }
+        }
+    }
+
+    fn unsynced(&self) -> Vec<SyncFailure> {
+        self.sources
+            .iter()
+            .filter(|source| !source.followed.informer.has_synced())
+            .map(|source| {
+                self.failure(source).unwrap_or_else(|| SyncFailure {
+                    controller: self.name.clone(),
+                    resource: source.followed.informer.resource().group_version_resource(),
+                    verb: "",
+                    reason: String::new(),
+                })
+            })
+            .collect()
+    }
+
+    fn failures(self: &Arc<Self>) -> Vec<SyncFailure> {
+        self.sources
+            .iter()
+            .filter_map(|source| self.failure(source))
+            .collect()
+    }
+
+    fn failure(&self, source: &Attached) -> Option<SyncFailure> {
+        let health = source.followed.informer.health();
+        let health = health.borrow();
+        let failure = health.failure.as_ref()?;
+        Some(SyncFailure {
+            controller: self.name.clone(),
+            resource: failure.resource.group_version_resource(),
+            verb: failure.verb.as_str(),
+            reason: failure.error.to_string(),
+        })
+    }
+}
+
+/// One run of a manager, from start to stop.
+struct Run {
+    manager: Manager,
+    stop: Stop,
+    shared: Arc<Shared>,
+}
+
+/// What a task of the manager ended with; its name is found by the task's id.
+type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+impl Run {
+    async fn run(self) -> Result<(), RunError> {
+        self.check_names()?;
+        let writes = Writes::default();
+        let client = writes.follow(&self.manager.client);
+        let informers = Informers::new(
+            self.manager.client.clone(),
+            self.manager.options.informers.clone(),
+        );
+        let instance = self.manager.options.instance.as_deref();
+        let (events, writer) = recorder(&client, instance.unwrap_or_else(|| self.manager.operator.name()));
+        let events_task = tokio::spawn(writer.run());
+        let env = RunnableContext {
+            client,
+            informers: Arc::new(informers),
+            events,
+            stop: self.stop.clone(),
+        };
+        let controllers: Vec<_> = self
+            .manager
+            .operator
+            .controllers
+            .iter()
+            .map(|controller| Arc::new(RunningController::attach(controller, &self, &env, &writes)))
+            .collect();
+        self.shared.running.lock().clone_from(&controllers);
+        let result = self.work(&controllers, &env, &writes).await;
+        drop(env);
+        // All recorders are gone: what they left is written, within the time that is left.
+        let left = tokio::time::timeout(EVENTS_GRACE, events_task).await;
+        if left.is_err() {
+            tracing::debug!("some events were not recorded before the end");
+        }
+        result
+    }
+
+    /// From the sync of caches to the end of the last worker.
+    async fn work(
+        &self,
+        controllers: &[Arc<RunningController>],
+        env: &RunnableContext,
+        writes: &Writes,
+    ) -> Result<(), RunError> {
+        let synced = join_all(controllers.iter().map(|controller| controller.synced()));
+        let timeout = self.manager.options.sync_timeout;
+        let synced = tokio::select! {
+            () = self.stop.requested() => return Ok(()),
+            synced = tokio::time::timeout(timeout, synced) => synced,
+        };
+        if synced.is_err() {
+            let failures = controllers.iter().flat_map(|c| c.unsynced()).collect();
+            return Err(RunError::CacheSync { timeout, failures });
+        }
+        let mut tasks = Tasks::default();
+        for (controller, running) in self.manager.operator.controllers.iter().zip(controllers) {
+            let worker = self.worker(controller, running, env, writes);
+            for _ in 0..controller.concurrency {
+                let work = worker.clone().run();
+                tasks.spawn(&controller.name, async move {
+                    work.await;
+                    Ok(())
+                });
+            }
+        }
+        for runnable in &self.manager.operator.runnables {
+            let env = RunnableContext {
+                client: self.client_for(&runnable.name, env, writes),
+                events: env.events.named(&runnable.name),
+                ..env.clone()
+            };
+            tasks.spawn(&runnable.name, (runnable.run)(env));
+        }
+        self.shared.phase.send_replace(Phase::Ready);
+        let failed = tokio::select! {
+            () = self.stop.requested() => None,
+            error = tasks.first_error() => Some(error),
+        };
+        self.stop.request();
+        self.shared.phase.send_replace(Phase::Stopping);
+        for controller in controllers {
+            controller.queue.shut_down_with(ShutDown::Now);
+        }
+        let stopped = tasks.finish(self.manager.options.grace).await;
+        failed.map_or(stopped, Err)
+    }
+
+    fn worker(
+        &self,
+        controller: &Controller,
+        running: &RunningController,
+        env: &RunnableContext,
+        writes: &Writes,
+    ) -> Worker {
+        let mut followed = HashMap::new();
+        for source in &running.sources {
+            followed
+                .entry(source.followed.informer.resource().clone())
+                .or_insert_with(|| source.followed.clone());
+        }
+        Worker {
+            queue: running.queue.clone(),
+            reconciler: Arc::clone(&controller.reconciler),
+            ctx: Context::new(
+                &controller.name,
+                self.client_for(&controller.name, env, writes),
+                env.events.named(&controller.name),
+                followed,
+                self.manager.options.read_limit,
+            ),
+            timeout: controller.timeout,
+            counters: Arc::clone(&running.counters),
+        }
+    }
+
+    fn client_for(&self, name: &str, env: &RunnableContext, writes: &Writes) -> Client {
+        match &self.manager.options.client_for {
+            Some(client_for) => writes.follow(&client_for(name)),
+            None => env.client.clone(),
+        }
+    }
+
+    fn check_names(&self) -> Result<(), RunError> {
+        let operator = &self.manager.operator;
+        let controllers = operator.controllers.iter().map(|controller| &controller.name);
+        let runnables = operator.runnables.iter().map(|runnable| &runnable.name);
+        let mut seen = BTreeSet::new();
+        for name in controllers.chain(runnables) {
+            if !seen.insert(name) {
+                return Err(RunError::DuplicateName { name: name.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The tasks of workers and runnables, with their names.
+#[derive(Default)]
+struct Tasks {
+    set: JoinSet<Ended>,
+    names: HashMap<tokio::task::Id, String>,
+}
+
+impl Tasks {
+    fn spawn(&mut self, name: &str, work: impl Future<Output = Ended> + Send + 'static) {
+        let task = self.set.spawn(work);
+        self.names.insert(task.id(), name.to_owned());
+    }
+
+    /// Waits for a task to fail; for ever if none does.
+    async fn first_error(&mut self) -> RunError {
+        loop {
+            match self.next().await {
+                Some(Err(error)) => return error,
+                Some(Ok(())) => {}
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Waits for all to end, and cuts off what does not.
+    async fn finish(&mut self, grace: Duration) -> Result<(), RunError> {
+        let mut first = Ok(());
+        let all = async {
+            while let Some(result) = self.next().await {
+                first = std::mem::replace(&mut first, Ok(())).and(result);
+            }
+        };
+        if tokio::time::timeout(grace, all).await.is_ok() {
+            return first;
+        }
+        self.set.abort_all();
+        let unfinished: BTreeSet<_> = self.names.drain().map(|(_, name)| name).collect();
+        while self.set.join_next().await.is_some() {}
+        Err(RunError::Grace {
+            grace,
+            unfinished: unfinished.into_iter().collect(),
+        })
+    }
+
+    /// The end of one task; `None` when there are no more.
+    async fn next(&mut self) -> Option<Result<(), RunError>> {
+        let (id, result) = match self.set.join_next_with_id().await? {
+            Ok((id, result)) => (id, Some(result)),
+            Err(error) => (error.id(), None),
+        };
+        let name = self.names.remove(&id).unwrap_or_default();
+        Some(match result {
+            Some(Ok(())) => Ok(()),
+            Some(Err(source)) => Err(RunError::Runnable { name, source }),
+            None => Err(RunError::RunnablePanicked { name }),
+        })
+    }
+}
+
+/// How long the last events may take to be written.
+const EVENTS_GRACE: Duration = Duration::from_secs(2);
