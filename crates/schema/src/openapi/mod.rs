@@ -12,7 +12,7 @@ pub use builtin::{BuiltinSchemas, LIST_META, OBJECT_META};
 pub use crd::{CustomResource, custom_resource_list_schema, custom_resource_schema, model_name};
 
 /// A source of descriptions for built-in types. Their texts are upstream's and are not part of this crate.
-pub trait Descriptions {
+pub trait Descriptions: Send + Sync {
     /// The description of a type such as `io.k8s.api.core.v1.PodSpec`, or of a field of it by its JSON name.
     fn describe(&self, type_name: &str, field: Option<&str>) -> Option<Cow<'_, str>>;
 }

@@ -1,5 +1,7 @@
 //! Merging one map into another.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -99,7 +101,8 @@ fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchErr
     let Value::Array(keys) = directive else {
         return Err(PatchError::BadRetainKeys);
     };
-    let listed = |name: &str| keys.iter().any(|key| key.as_str() == Some(name));
+    let keys: HashSet<&str> = keys.iter().filter_map(Value::as_str).collect();
+    let listed = |name: &str| keys.contains(name);
     for (name, change) in patch.iter() {
         let directive = name.starts_with(DELETE_FROM_PRIMITIVE_LIST) || name.starts_with(SET_ELEMENT_ORDER);
         if !change.is_null() && !directive && !listed(name) {
