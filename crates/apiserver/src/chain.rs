@@ -91,7 +91,12 @@ async fn resource(
         query,
         headers: &parts.headers,
     };
-    handlers::dispatch(call, body).await
+    let deprecation = call.resource.model.custom().and_then(|model| model.deprecation()).map(str::to_owned);
+    let mut result = handlers::dispatch(call, body).await;
+    if let (Ok(response), Some(text)) = (&mut result, deprecation) {
+        handlers::warn(response, &[text]);
+    }
+    result
 }
 
 fn non_resource(server: &Server, parts: &Parts, path: &str) -> ApiResult<Response<Body>> {

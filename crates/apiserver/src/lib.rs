@@ -43,6 +43,8 @@ mod server;
 pub mod serving;
 pub mod storage;
 pub mod table;
+#[cfg(test)]
+mod test_support;
 
 pub use openapi::Descriptions;
 pub use registry::InvalidRuntimeConfig;

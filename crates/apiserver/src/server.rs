@@ -12,12 +12,11 @@ use tokio::sync::watch;
 use crate::authentication::Authenticator;
 use crate::authorization::Authorizer;
 use crate::chain;
-use crate::custom::CustomResources;
 use crate::error::ApiError;
 use crate::openapi::{Descriptions, OpenApi};
 use crate::registry::{InvalidRuntimeConfig, Registry, RuntimeConfig};
 use crate::storage::{MemoryStorage, Storage, StorageError};
-use crate::{bootstrap, discovery};
+use crate::{bootstrap, custom, discovery};
 
 /// The largest request body that is read, in bytes: upstream's limit for a resource request.
 pub const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
@@ -116,7 +115,6 @@ impl ApiServer {
             services: tokio::sync::Mutex::new(()),
             discovery: discovery::Cache::default(),
             openapi: OpenApi::new(options.descriptions.clone()),
-            custom: CustomResources::default(),
             stop,
             options,
         });
@@ -125,7 +123,7 @@ impl ApiServer {
             .map_err(|error: ApiError| StartError::Bootstrap {
                 message: error.status().message.clone(),
             })?;
-        CustomResources::start(&server).await?;
+        custom::start(&server).await?;
         Ok(Self(server))
     }
 
@@ -163,7 +161,6 @@ pub(crate) struct Server {
     pub(crate) services: tokio::sync::Mutex<()>,
     pub(crate) discovery: discovery::Cache,
     pub(crate) openapi: OpenApi,
-    pub(crate) custom: CustomResources,
     /// True once the server is to end.
     pub(crate) stop: watch::Sender<bool>,
 }

@@ -1,48 +1,18 @@
-//! Custom resources: what definitions add to the registry.
+//! Custom resources: definitions become kinds that are served like any other.
+//!
+//! One task follows the stored definitions, decides on their names ([`names`]), compiles their schemas ([`compile`]), replaces
+//! the server's [`Registry`](crate::registry::Registry) as a whole, and only then writes into the definition's status that the
+//! kind is established: whoever reads that finds it served. Definitions that are being deleted are emptied by [`cleanup`].
 
-use std::sync::Arc;
+mod cleanup;
+mod compile;
+mod definition;
+mod follow;
+mod model;
+mod names;
 
-use kubewright_core::FieldError;
-use serde_json::Value;
+#[cfg(test)]
+mod tests;
 
-use crate::server::{Server, StartError};
-
-/// What is known of the shape of one version of a custom resource.
-#[derive(Debug)]
-pub(crate) struct CustomModel {}
-
-impl CustomModel {
-    /// Drops the fields that the schema does not have and gives their paths.
-    pub(crate) fn prune(&self, _object: &mut Value) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// Sets the schema's defaults.
-    pub(crate) fn default(&self, _object: &mut Value) {}
-
-    /// What the schema finds wrong.
-    pub(crate) fn validate(&self, _object: &Value, _old: Option<&Value>) -> Vec<FieldError> {
-        Vec::new()
-    }
-
-    /// Whether field selectors may name `field`.
-    pub(crate) fn is_selectable(&self, _field: &str) -> bool {
-        false
-    }
-
-    /// The value of such a field.
-    pub(crate) fn selectable_field(&self, _object: &Value, _field: &str) -> Option<String> {
-        None
-    }
-}
-
-/// The part of the server that follows definitions.
-#[derive(Debug, Default)]
-pub(crate) struct CustomResources {}
-
-impl CustomResources {
-    /// Takes in the definitions that are stored and follows them from now on.
-    pub(crate) async fn start(_server: &Arc<Server>) -> Result<(), StartError> {
-        Ok(())
-    }
-}
+pub(crate) use follow::start;
+pub(crate) use model::{CustomModel, Lifecycle};

@@ -6,7 +6,11 @@ use crate::builtin::conversion;
 use crate::registry::Resource;
 
 /// An object as it is stored, in the served version.
-pub(crate) fn from_storage(resource: &Resource, object: Value) -> Value {
+pub(crate) fn from_storage(resource: &Resource, mut object: Value) -> Value {
+    if let Some(model) = resource.model.custom() {
+        model.read(&mut object, &resource.api_version());
+        return object;
+    }
     if resource.is_storage_version() {
         return object;
     }
@@ -14,7 +18,11 @@ pub(crate) fn from_storage(resource: &Resource, object: Value) -> Value {
 }
 
 /// An object in the served version, as it is to be stored.
-pub(crate) fn to_storage(resource: &Resource, object: Value) -> Value {
+pub(crate) fn to_storage(resource: &Resource, mut object: Value) -> Value {
+    if let Some(model) = resource.model.custom() {
+        model.write(&mut object, &resource.storage_api_version());
+        return object;
+    }
     if resource.is_storage_version() {
         return object;
     }

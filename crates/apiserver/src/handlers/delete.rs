@@ -185,6 +185,9 @@ fn mark(call: &Call<'_>, old: &Value, options: &DeleteOptions) -> Mark {
     let mut new = old.clone();
     set_propagation(&mut new, options.propagation_policy);
     let is_ending = old["metadata"].get("deletionTimestamp").is_some();
+    if let Some(finalizer) = call.resource.strategy.finalizer_on_delete.filter(|_| !is_ending) {
+        add_finalizer(&mut new, finalizer);
+    }
     let grace = call
         .resource
         .strategy
@@ -239,6 +242,14 @@ fn shortened(old: &Value, present: i64, grace: i64, now: Timestamp) -> Timestamp
 fn later(from: Timestamp, seconds: i64) -> Timestamp {
     from.checked_add(SignedDuration::from_secs(seconds))
         .unwrap_or(from)
+}
+
+fn add_finalizer(object: &mut Value, finalizer: &str) {
+    let Some(metadata) = metadata(object) else { return };
+    let finalizers = metadata.entry("finalizers").or_insert_with(|| json!([]));
+    if let Some(finalizers) = finalizers.as_array_mut().filter(|all| all.iter().all(|one| one != finalizer)) {
+        finalizers.push(finalizer.into());
+    }
 }
 
 /// The policy is kept as a finalizer, which the garbage collector acts on and removes. Without one, what is there stays.

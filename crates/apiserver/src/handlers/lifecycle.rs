@@ -4,6 +4,7 @@ use kubewright_core::{GroupResource, Scope, Status, StatusCause, StatusDetails};
 use serde_json::Value;
 
 use super::Call;
+use crate::custom::{CustomModel, Lifecycle};
 use crate::error::{ApiError, ApiResult};
 use crate::storage::Key;
 
@@ -37,6 +38,21 @@ pub(crate) async fn check_namespace(call: &Call<'_>, name: &str) -> ApiResult<()
         field: "metadata.namespace".into(),
     });
     Err(ApiError::from(status))
+}
+
+/// Lets no custom resource be created while its definition is being deleted with all instances (apiextensions
+/// pkg/apiserver/customresource_handler.go `forbidCreateAdmission`).
+///
+/// # Errors
+/// 403.
+pub(crate) fn check_definition(call: &Call<'_>, name: &str) -> ApiResult<()> {
+    match call.resource.model.custom().map(CustomModel::lifecycle) {
+        None | Some(Lifecycle::Active) => Ok(()),
+        Some(Lifecycle::Terminating) => {
+            let why = "create not allowed while custom resource definition is terminating";
+            Err(Status::forbidden(&call.group_resource(), name, why).into())
+        }
+    }
 }
 
 /// Refuses to delete what every cluster needs (same plugin).

@@ -22,6 +22,7 @@ use kubewright_core::{GroupResource, Status};
 use kubewright_net::{Body, Identity};
 
 pub(crate) use conversion::{from_storage, to_storage};
+pub(crate) use response::warn;
 
 use crate::chain::not_found;
 use crate::error::{ApiError, ApiResult};

@@ -70,7 +70,7 @@ impl<'a> Rendering<'a> {
 
     /// One stored object.
     pub(crate) fn stored(&self, code: StatusCode, object: &StoredObject) -> Response<Body> {
-        if self.is_stored_form() {
+        if self.is_stored_form() && self.resource.is_stored_form(object) {
             return self.respond(code, object.wire());
         }
         self.object(code, &from_storage(self.resource, object.value()))
@@ -96,7 +96,7 @@ impl<'a> Rendering<'a> {
 
     /// A list. `metadata` is that of the list.
     pub(crate) fn list(&self, metadata: &Value, items: &[StoredObject]) -> Response<Body> {
-        if self.is_stored_form() {
+        if self.is_stored_form() && items.iter().all(|item| self.resource.is_stored_form(item)) {
             return self.respond(StatusCode::OK, self.list_bytes(metadata, items));
         }
         let objects = items.iter().map(|item| from_storage(self.resource, item.value()));

@@ -256,7 +256,11 @@ impl EventStream {
         let mut batch = std::mem::take(&mut self.batch);
         // A single event that everybody gets alike is sent without a copy.
         let chunk = match &batch[..] {
-            [WatchItem::Event(event)] if self.is_stored_form && self.selection.is_everything() => {
+            [WatchItem::Event(event)]
+                if self.is_stored_form
+                    && self.selection.is_everything()
+                    && self.resource.is_stored_form(event.object()) =>
+            {
                 Some(event.frame().clone())
             }
             items => {
@@ -286,7 +290,7 @@ impl EventStream {
         let Some((change, object)) = self.transition(event) else {
             return;
         };
-        if self.is_stored_form {
+        if self.is_stored_form && self.resource.is_stored_form(&object) {
             if change == event.change() {
                 out.extend_from_slice(event.frame());
             } else {

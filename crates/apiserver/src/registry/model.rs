@@ -35,7 +35,10 @@ impl Model {
         let mut found = Normalized::default();
         match self {
             Self::Builtin(ty) => Normalizer { found: &mut found }.object(ty, object, &FieldPath::root(), ty),
-            Self::Custom(model) => found.unknown_fields = model.prune(object),
+            Self::Custom(model) => match model.normalize(object) {
+                Ok(unknown) => found.unknown_fields = unknown,
+                Err(error) => found.type_errors.push(error.to_string()),
+            },
         }
         found
     }
@@ -70,6 +73,14 @@ impl Model {
         match self {
             Self::Builtin(_) => None,
             Self::Custom(model) => model.selectable_field(object, field),
+        }
+    }
+
+    /// The knowledge of a custom resource.
+    pub(crate) fn custom(&self) -> Option<&CustomModel> {
+        match self {
+            Self::Builtin(_) => None,
+            Self::Custom(model) => Some(model),
         }
     }
 

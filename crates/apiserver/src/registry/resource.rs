@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Model;
 use crate::builtin::strategy::Strategy;
-use crate::storage::{Key, KeyPrefix};
+use crate::storage::{Key, KeyPrefix, StoredObject};
 use crate::table::Printer;
 
 /// A resource in one version: a row of the registry.
@@ -85,6 +85,11 @@ impl Resource {
     /// Whether objects are stored in the version that is served here, so that their bytes can be sent as they are.
     pub(crate) fn is_storage_version(&self) -> bool {
         self.version == self.storage_version && self.group == self.storage_group
+    }
+
+    /// Whether the stored bytes of this object are what is served here.
+    pub(crate) fn is_stored_form(&self, object: &StoredObject) -> bool {
+        self.is_storage_version() && self.model.custom().is_none_or(|model| model.is_current(object.revision()))
     }
 
     /// Group, version and kind of objects.
