@@ -51,14 +51,14 @@ impl Budget {
                 break;
             };
             let record = weak.upgrade();
-            if record
-                .as_ref()
-                .is_some_and(|record| chances > 0 && !record.evict(part))
-            {
+            if chances > 0 && record.as_ref().is_some_and(|record| record.was_used()) {
                 chances -= 1;
                 kept.queue.push_back((weak, part, bytes));
             } else {
                 kept.bytes -= bytes;
+                if let Some(record) = &record {
+                    record.evict(part);
+                }
             }
             // The last reference may be this one; the record is freed after the lock.
             evicted.extend(record);

@@ -3,16 +3,15 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 
-use kubewright_core::{ListOptions, ResourceVersion};
-use kubewright_core::{Status, WatchEventKind};
+use kubewright_client::{RawEvent, RawList};
+use kubewright_core::{ListOptions, ResourceVersion, Status, WatchEventKind};
 use serde::Deserialize;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::delta_fifo::DeltaFifo;
 use crate::informer::Core;
 use crate::reflector::{Effect, Event, Page, Reflector};
-use crate::source::{ListPage, ListerWatcher, RawEvent, SourceError, WatchStream};
-use crate::store::Versions;
+use crate::source::{ListerWatcher, SourceError, WatchStream};
 
 /// Keeps a core up to date from a source, until it is dropped.
 pub(crate) struct Driver {
@@ -94,12 +93,8 @@ impl Driver {
 
     async fn list(&mut self, options: ListOptions) -> Result<Page, SourceError> {
         let answer = timeout(self.request_timeout, self.source.list_page(options)).await;
-        let ListPage {
-            items,
-            resource_version,
-            continue_token,
-        } = answer.map_err(|_| no_answer())??;
-        let versions = self.reflector.versions(&resource_version);
+        let RawList { metadata, items } = answer.map_err(|_| no_answer())??;
+        let versions = self.reflector.versions(&metadata.resource_version);
         let mut records = Vec::with_capacity(items.len());
         for item in items {
             match self.core.store.ingest(&item, versions) {
@@ -109,8 +104,8 @@ impl Driver {
         }
         Ok(Page {
             records,
-            version: resource_version,
-            continue_token,
+            version: metadata.resource_version,
+            continue_token: metadata.continue_token,
         })
     }
 
@@ -147,7 +142,8 @@ impl Driver {
                     return Event::Closed(Some(error));
                 }
                 WatchEventKind::Added | WatchEventKind::Modified | WatchEventKind::Deleted => {
-                    match self.core.store.ingest(&object, Versions::Trusted) {
+                    let versions = self.reflector.versions("");
+                    match self.core.store.ingest(&object, versions) {
                         Ok(record) => return Event::Object(kind, record),
                         // One object that makes no sense concerns no other.
                         Err(error) => self.core.malformed(&error),

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 
 use hashbrown::HashMap;
+use kubewright_client::View;
 use kubewright_core::{ApiResource, FieldSelector, LabelSelector, StaticResource};
 use parking_lot::Mutex;
 
@@ -19,6 +20,9 @@ pub struct WatchScope {
     pub labels: LabelSelector,
     /// Those whose fields match.
     pub fields: FieldSelector,
+    /// How much of each object to fetch. Default: all of it. With [`View::Metadata`] the store holds
+    /// `PartialObjectMetadata`, which only `PartialObject` and `DynamicObject` readers can decode.
+    pub view: View,
 }
 
 impl WatchScope {
@@ -32,7 +36,7 @@ impl WatchScope {
     }
 }
 
-/// Makes the source of an informer: a client.
+/// Makes the source of an informer. A [`Client`](kubewright_client::Client) is one.
 pub trait Sources: Send + Sync + 'static {
     /// A source of the objects of a resource in a scope.
     fn source(&self, resource: &ApiResource, scope: &WatchScope) -> Arc<dyn ListerWatcher>;
@@ -63,6 +67,7 @@ struct Key {
     namespace: Option<String>,
     labels: String,
     fields: String,
+    view: View,
 }
 
 impl Informers {
@@ -98,6 +103,7 @@ impl Informers {
             namespace: scope.namespace.clone(),
             labels: scope.labels.to_string(),
             fields: scope.fields.to_string(),
+            view: scope.view,
         };
         let mut running = self.running.lock();
         if let Some(inner) = running.get(&key).and_then(Weak::upgrade) {

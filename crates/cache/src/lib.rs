@@ -42,6 +42,7 @@
 
 mod backoff;
 mod cached;
+mod client;
 mod decoded;
 mod delta_fifo;
 mod driver;
@@ -53,8 +54,11 @@ mod record;
 mod reflector;
 mod source;
 mod store;
+#[cfg(test)]
+mod tests;
 
 pub use crate::cached::Cached;
+pub use crate::client::ClientSource;
 pub use crate::factory::{Informers, Sources, WatchScope};
 pub use crate::informer::{
     Failure, HandlerOptions, Health, Indexed, InformerOptions, MIN_RESYNC, Registration, SharedInformer,
@@ -63,7 +67,7 @@ pub use crate::listener::EventHandler;
 pub use crate::lister::{Lister, UnknownIndex};
 pub use crate::record::{DecodeError, MalformedObject, ManagedFields};
 pub use crate::reflector::{FirstList, ReflectorOptions, StreamingLists, Verb};
-pub use crate::source::{BoxFuture, ListPage, ListerWatcher, RawEvent, SourceError, WatchStream};
+pub use crate::source::{BoxFuture, ListerWatcher, SourceError, WatchStream};
 pub use crate::store::{
     FinalState, Initial, NAMESPACE_INDEX, OWNER_INDEX, StoreOptions, Transform, owner_uids,
 };

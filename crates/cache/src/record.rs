@@ -20,13 +20,19 @@ use crate::decoded::{Budget, Part};
 /// What the records of one store share.
 #[derive(Debug)]
 pub(crate) struct Context {
-    /// `"kind":"Pod","apiVersion":"v1",`: what items of typed lists lack.
+    /// `"kind":"Pod","apiVersion":"v1",`: what items of typed lists lack. Empty when not known.
     types: String,
     pub(crate) budget: Budget,
 }
 
 impl Context {
     pub(crate) fn new(api_version: &str, kind: &str, decoded_bytes: usize) -> Self {
+        if kind.is_empty() {
+            return Self {
+                types: String::new(),
+                budget: Budget::new(decoded_bytes),
+            };
+        }
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let types = format!(
             "\"kind\":{},\"apiVersion\":{},",
@@ -77,7 +83,7 @@ pub struct DecodeError {
 
 /// Why bytes from the server cannot be stored as an object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not an object with name, uid and resourceVersion: {message}")]
+#[error("not an object with a name and a resource version: {message}")]
 #[non_exhaustive]
 pub struct MalformedObject {
     /// What does not fit.
@@ -278,7 +284,7 @@ impl Record {
             wanted: std::any::type_name::<K>(),
             message: e.to_string(),
         };
-        if has_kind(&self.raw) {
+        if self.context.types.is_empty() || has_kind(&self.raw) {
             return serde_json::from_slice(&self.raw).map_err(failed);
         }
         // Items of a typed list come without kind and apiVersion, which dynamic objects need.
@@ -295,19 +301,21 @@ impl Record {
         serde_json::from_slice(&whole).map_err(failed)
     }
 
-    /// Drops a decoded form unless it was used since the last time; says whether it was dropped.
-    pub(crate) fn evict(&self, part: Part) -> bool {
-        if self.used.swap(false, Ordering::Relaxed) {
-            return false;
-        }
+    /// Whether a decoded form was used since this was last asked.
+    pub(crate) fn was_used(&self) -> bool {
+        self.used.swap(false, Ordering::Relaxed)
+    }
+
+    /// Drops a decoded form.
+    pub(crate) fn evict(&self, part: Part) {
         let mut decoded = self.decoded.lock();
-        // Dropped after the lock: a decoded object can be large.
-        let (_metadata, _object) = match part {
+        let dropped = match part {
             Part::Metadata => (decoded.metadata.take(), None),
             Part::Object => (None, decoded.object.take()),
         };
+        // Freed after the lock: a decoded object can be large.
         drop(decoded);
-        true
+        drop(dropped);
     }
 }
 

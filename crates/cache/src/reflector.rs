@@ -5,6 +5,7 @@
 //! deadline, expired versions never loop, a watch that ends at once is a failure, each attempt at a streaming list
 //! begins with an empty buffer.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -226,6 +227,8 @@ pub(crate) struct Reflector {
     last: ResourceVersion,
     /// The server did not have `last`: the next state is asked for without it.
     last_unavailable: bool,
+    /// The server seems to have been rewound: until the next state, versions prove nothing.
+    doubt: bool,
     /// The server cannot stream lists.
     no_streaming: bool,
     failures: Failures,
@@ -241,6 +244,7 @@ impl Reflector {
             state: State::Idle(Next::Sync),
             last: ResourceVersion::default(),
             last_unavailable: false,
+            doubt: false,
             no_streaming: false,
             failures: Failures::default(),
             backoff,
@@ -248,11 +252,13 @@ impl Reflector {
         }
     }
 
-    /// Whether a list of this version can be older than what was seen, so that versions prove nothing.
+    /// What the versions of objects prove that come in a list of this version, or over a watch (empty).
     pub(crate) fn versions(&self, list: &str) -> Versions {
-        match ResourceVersion::new(list).compare(&self.last) {
-            Some(std::cmp::Ordering::Less) => Versions::Doubted,
-            _ => Versions::Trusted,
+        let older = is_older(&ResourceVersion::new(list), &self.last);
+        if self.doubt || older {
+            Versions::Doubted
+        } else {
+            Versions::Trusted
         }
     }
 
@@ -348,12 +354,13 @@ impl Reflector {
 
     /// The whole state is here.
     fn synced(&mut self, records: Vec<Arc<Record>>, version: ResourceVersion, effects: &mut Vec<Effect>) {
-        if self.versions(version.as_str()) == Versions::Doubted {
+        if is_older(&version, &self.last) {
             effects.push(Effect::Rewound);
         }
         effects.push(Effect::Replace(records, version.clone()));
         self.last = version;
         self.last_unavailable = false;
+        self.doubt = false;
         self.failures.streams = 0;
     }
 
@@ -378,6 +385,7 @@ impl Reflector {
         }
         if (expired || error.is_too_large_version()) && !self.last_unavailable {
             self.last_unavailable = true;
+            self.doubt |= !expired;
             return self.list(Listing::default(), String::new(), effects);
         }
         self.fail(Verb::List, error, Next::Sync, now, effects);
@@ -440,6 +448,7 @@ impl Reflector {
         }
         if (error.is_expired() || error.is_too_large_version()) && !self.last_unavailable {
             self.last_unavailable = true;
+            self.doubt |= error.is_too_large_version();
             return self.begin(Next::Sync, now, effects);
         }
         self.failures.streams += 1;
@@ -461,6 +470,12 @@ impl Reflector {
                     WatchEventKind::Deleted => Effect::Delete(record),
                     _ => Effect::Upsert(record),
                 });
+            }
+            Event::Bookmark { version, .. } if is_older(&version, &self.last) => {
+                // A server whose data was restored takes a watch from its future, and is silent until it gets there.
+                self.last_unavailable = true;
+                self.doubt = true;
+                return self.begin(Next::Sync, now, effects);
             }
             Event::Bookmark { version, .. } => {
                 stream.events += 1;
@@ -503,6 +518,7 @@ impl Reflector {
             self.failures.expired += 1;
             // A list "not older than" an expired version may well be served from a cache that is as old: the second
             // time in a row the version is left out. One that is too large will not come at all.
+            self.doubt |= error.is_too_large_version();
             self.last_unavailable = self.failures.expired > 1 || error.is_too_large_version();
             if self.failures.expired > 2 {
                 return self.fail(Verb::Watch, error, Next::Sync, now, effects);
@@ -557,6 +573,10 @@ impl Reflector {
             ..ListOptions::default()
         }
     }
+}
+
+fn is_older(a: &ResourceVersion, b: &ResourceVersion) -> bool {
+    a.compare(b) == Some(Ordering::Less)
 }
 
 impl Stream {

@@ -5,17 +5,17 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_core::Stream;
-use kubewright_core::{ListOptions, Status, StatusReason, WatchEventKind};
+use kubewright_client::{RawEvent, RawList};
+use kubewright_core::{ListOptions, Status, StatusReason};
 
 /// Lists and watches one resource, in one namespace or all, under one selector.
 ///
 /// The source adds its own namespace and selectors to the options, which say the rest. Objects are handed over as the
 /// bytes the server sent: the store looks only at what it needs.
 pub trait ListerWatcher: Send + Sync + 'static {
-    /// One page of a list.
-    fn list_page(&self, options: ListOptions) -> BoxFuture<'_, Result<ListPage, SourceError>>;
+    /// One page of a list. Its items may share one buffer: what is kept is copied.
+    fn list_page(&self, options: ListOptions) -> BoxFuture<'_, Result<RawList, SourceError>>;
 
     /// Opens a watch. The stream ends when the server or the network ends it.
     fn watch(&self, options: ListOptions) -> BoxFuture<'_, Result<WatchStream, SourceError>>;
@@ -26,26 +26,6 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The events of one watch.
 pub type WatchStream = Pin<Box<dyn Stream<Item = Result<RawEvent, SourceError>> + Send>>;
-
-/// One page of a list, items undecoded.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ListPage {
-    /// The items, as JSON objects. They may share one buffer: what is kept is copied.
-    pub items: Vec<Bytes>,
-    /// `metadata.resourceVersion` of the list.
-    pub resource_version: String,
-    /// `metadata.continue` of the list; empty on the last page.
-    pub continue_token: String,
-}
-
-/// One watch event, its object undecoded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RawEvent {
-    /// What happened.
-    pub kind: WatchEventKind,
-    /// The object; for a bookmark an object with a version alone, for an error a `Status`.
-    pub object: Bytes,
-}
 
 /// Why a list or a watch failed.
 #[derive(Debug, Clone)]

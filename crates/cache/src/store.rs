@@ -350,13 +350,14 @@ impl Inner {
 
     fn replace(&mut self, records: Vec<Arc<Record>>, initial: Initial, changes: &mut Vec<Change>) {
         let kept: HashSet<&ObjectKey> = records.iter().map(|record| record.key()).collect();
-        let vanished: Vec<_> = self
+        let mut vanished: Vec<_> = self
             .objects
             .iter()
             .filter(|record| !kept.contains(record.key()))
             .cloned()
             .collect();
         drop(kept);
+        vanished.sort_unstable_by(|a: &Arc<Record>, b| a.key().cmp(b.key()));
         for last in vanished {
             self.remove(last.key());
             changes.push(Change::Deleted {

@@ -1,0 +1,192 @@
+//! Bytes: what is read from them, what is cut out, what is decoded and how long it stays so.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Pod;
+use kubewright_core::{DynamicObject, PartialObject};
+
+use super::*;
+use crate::record::{Context, ManagedFields, peek};
+use crate::{Cached, StoreOptions};
+
+fn make(raw: &str, managed_fields: ManagedFields) -> Record {
+    let context = Arc::new(Context::new("v1", "Pod", 1 << 20));
+    Record::new(
+        raw.as_bytes(),
+        peek(raw.as_bytes()).unwrap(),
+        &context,
+        |n| n.into(),
+        managed_fields,
+    )
+    .unwrap()
+}
+
+#[test]
+fn heads() {
+    let rows = [
+        (r#"{"metadata":{"name":"a","resourceVersion":"1"}}"#, Ok("a=@1")),
+        (
+            r#"{"kind":"X","metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"1"},"rest":oops"#,
+            Ok("n/a=u@1"),
+        ),
+        (
+            r#" { "spec" : {"metadata":{}} , "metadata" : { "resourceVersion" : "7" , "name" : "b" } } "#,
+            Ok("b=@7"),
+        ),
+        (
+            r#"{"metadata":{"name":"system:\"x\"","resourceVersion":"1"}}"#,
+            Ok("system:\"x\"=@1"),
+        ),
+        (
+            r#"{"metadata":{"resourceVersion":"1"}}"#,
+            Err("missing field `name`"),
+        ),
+        (
+            r#"{"metadata":{"name":"","resourceVersion":"1"}}"#,
+            Err("metadata.name is empty"),
+        ),
+        (
+            r#"{"metadata":{"name":"a"}}"#,
+            Err("missing field `resourceVersion`"),
+        ),
+        (
+            r#"{"metadata":{"name":1,"resourceVersion":"1"}}"#,
+            Err("expected a"),
+        ),
+        (r#"{"spec":{}}"#, Err("no metadata")),
+        (r#"[]"#, Err("expected a JSON object")),
+        (r#"{"#, Err("EOF")),
+        ("", Err("EOF")),
+    ];
+    for (raw, expect) in rows {
+        match (peek(raw.as_bytes()), expect) {
+            (Ok(_), Ok(expect)) => assert_eq!(show(&make(raw, ManagedFields::Keep)), expect),
+            (Err(error), Err(expect)) => assert!(error.to_string().contains(expect), "{raw}: {error}"),
+            (found, _) => panic!("{raw}: {:?}", found.map(|head| head.name.into_owned())),
+        }
+    }
+    assert!(peek(b"{\"metadata\":{\"name\":\"\xff\",\"resourceVersion\":\"1\"}}").is_err());
+}
+
+#[test]
+fn managed_fields_are_cut_out() {
+    let rows = [
+        (
+            r#"{"metadata":{"managedFields":[{"manager":"x"}],"name":"a","resourceVersion":"1"},"spec":1}"#,
+            r#"{"metadata":{"name":"a","resourceVersion":"1"},"spec":1}"#,
+        ),
+        (
+            r#"{"metadata":{"name":"a", "managedFields" : [] ,"uid":"u","resourceVersion":"1"}}"#,
+            r#"{"metadata":{"name":"a", "uid":"u","resourceVersion":"1"}}"#,
+        ),
+        (
+            r#"{"metadata":{"name":"a","resourceVersion":"1", "managedFields":[{"a":"]"}] }}"#,
+            r#"{"metadata":{"name":"a","resourceVersion":"1" }}"#,
+        ),
+        (
+            r#"{"metadata":{"name":"a","resourceVersion":"1"}}"#,
+            r#"{"metadata":{"name":"a","resourceVersion":"1"}}"#,
+        ),
+    ];
+    for (raw, expect) in rows {
+        let record = make(raw, ManagedFields::Drop);
+        assert_eq!(record.raw(), expect);
+        // The places of uid, version and metadata moved with the cut.
+        let again = make(expect, ManagedFields::Keep);
+        assert_eq!(show(&record), show(&again));
+        assert_eq!(Arc::new(record).metadata(), Arc::new(again).metadata());
+        assert_eq!(make(raw, ManagedFields::Keep).raw(), raw);
+    }
+}
+
+#[test]
+fn metadata_is_read_field_by_field() {
+    let raw = r#"{"metadata":{"name":"a","namespace":"n","uid":"u","resourceVersion":"1","generation":3,
+        "labels":{"app":"x"},"annotations":{"a":1},"finalizers":["f"],"deletionTimestamp":"2026-01-02T03:04:05Z",
+        "ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"o","uid":"ou","controller":true}],
+        "managedFields":[{"manager":"m"}],"unknown":{}}}"#;
+    let metadata = Arc::new(make(raw, ManagedFields::Keep)).metadata();
+    assert_eq!(metadata.labels.as_ref().unwrap()["app"], "x");
+    assert_eq!(
+        metadata.annotations, None,
+        "a field of the wrong type hides no other"
+    );
+    assert_eq!(metadata.generation, Some(3));
+    assert_eq!(metadata.finalizers.as_deref(), Some(&["f".to_owned()][..]));
+    assert_eq!(
+        metadata.deletion_timestamp.as_ref().unwrap().0.to_string(),
+        "2026-01-02T03:04:05Z"
+    );
+    assert_eq!(metadata.owner_references.as_ref().unwrap()[0].uid, "ou");
+    assert_eq!(metadata.managed_fields, None);
+}
+
+#[test]
+fn one_object_seen_as_several_types() {
+    // As it stands in a typed list: no kind, no apiVersion.
+    let raw = r#"{"metadata":{"name":"a","namespace":"n","resourceVersion":"1"},"spec":{"containers":[],"nodeName":"x"}}"#;
+    let pod: Cached<Pod> = Cached::new(Arc::new(make(raw, ManagedFields::Keep)));
+    let typed = pod.object().unwrap();
+    assert_eq!(typed.spec.as_ref().unwrap().node_name.as_deref(), Some("x"));
+    assert!(Arc::ptr_eq(&typed, &pod.object().unwrap()), "decoded once");
+    let dynamic = pod.view::<DynamicObject>().object().unwrap();
+    assert_eq!((&*dynamic.types.kind, &*dynamic.types.api_version), ("Pod", "v1"));
+    assert_eq!(dynamic.data["spec"]["nodeName"], "x");
+    let partial = pod.view::<PartialObject<Pod>>().object().unwrap();
+    assert_eq!(partial.metadata.name.as_deref(), Some("a"));
+
+    let broken =
+        Cached::<Pod>::from_json(br#"{"metadata":{"name":"a","resourceVersion":"1"},"spec":3}"#).unwrap();
+    let error = broken.object().unwrap_err();
+    assert!(
+        error.to_string().starts_with("cannot decode a as k8s_openapi"),
+        "{error}"
+    );
+    assert_eq!(broken.name(), "a");
+    assert!(Cached::<Pod>::from_json(b"{}").is_err());
+    let empty =
+        Cached::<DynamicObject>::from_json(br#"{"metadata":{"name":"a","resourceVersion":"1"}}"#).unwrap();
+    assert_eq!(empty.object().unwrap().types.kind, "");
+}
+
+#[test]
+fn decoded_objects_stay_within_the_budget() {
+    let size = json("n/000", "u", 1).len() * 7;
+    let options = StoreOptions {
+        decoded_bytes: size * 10,
+        ..StoreOptions::default()
+    };
+    let store = Store::new("v1", "Pod", options);
+    let objects: Vec<Cached<Pod>> = (0..100)
+        .map(|i| Cached::new(record(&store, &format!("n/{i:03}"), "u", 1)))
+        .collect();
+    let hot = objects[0].object().unwrap();
+    for object in &objects {
+        object.object().unwrap();
+        assert!(
+            Arc::ptr_eq(&hot, &objects[0].object().unwrap()),
+            "what is used all the time stays"
+        );
+        assert!(store.decoded_bytes() <= size * 10);
+    }
+    drop(hot);
+    let weak: Vec<_> = objects
+        .iter()
+        .map(|object| Arc::downgrade(&object.object().unwrap()))
+        .collect();
+    let kept = weak.iter().filter(|weak| weak.strong_count() > 0).count();
+    assert!((2..=10).contains(&kept), "{kept}");
+
+    // A budget of nothing decodes each time and keeps none.
+    let store = Store::new(
+        "v1",
+        "Pod",
+        StoreOptions {
+            decoded_bytes: 0,
+            ..StoreOptions::default()
+        },
+    );
+    let object: Cached<Pod> = Cached::new(record(&store, "n/a", "u", 1));
+    assert!(!Arc::ptr_eq(&object.object().unwrap(), &object.object().unwrap()));
+    assert_eq!(store.decoded_bytes(), 0);
+}

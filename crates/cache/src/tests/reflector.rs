@@ -1,0 +1,542 @@
+//! The reflector as a conversation: what it is told, and what it wants done.
+
+use std::time::{Duration, Instant};
+
+use kubewright_core::{
+    ResourceVersion, Status, StatusCause, StatusDetails, StatusReason, VersionMatch, WatchEventKind,
+};
+
+use super::*;
+use crate::reflector::{Effect, Event, FirstList, Page, Reflector, ReflectorOptions, StreamingLists};
+use crate::source::SourceError;
+
+fn show_effect(effect: &Effect, now: Instant) -> String {
+    let seconds = |at: &Instant| at.saturating_duration_since(now).as_secs();
+    match effect {
+        Effect::List(options) => {
+            let exact = options.version_match == Some(VersionMatch::NotOlderThan);
+            let at = if exact { ">=" } else { "@" };
+            format!(
+                "list{at}{} {}{}",
+                options.resource_version, options.limit, options.continue_token
+            )
+        }
+        Effect::Watch(options) => {
+            assert!(options.watch && options.allow_bookmarks);
+            let timeout = options.timeout_seconds.unwrap();
+            assert!((300..=600).contains(&timeout), "{timeout}");
+            let verb = if options.send_initial_events == Some(true) {
+                "stream"
+            } else {
+                "watch"
+            };
+            format!("{verb}@{}", options.resource_version)
+        }
+        Effect::Read(at) if seconds(at) > 60 => "read".to_owned(),
+        Effect::Read(at) => format!("read {}s", seconds(at)),
+        Effect::Wait(at) if seconds(at) < 4 => "wait".to_owned(),
+        Effect::Wait(at) => format!(
+            "wait {}s",
+            at.saturating_duration_since(now).as_secs_f64().floor()
+        ),
+        Effect::Replace(records, version) => {
+            let mut keys: Vec<_> = records.iter().map(|record| record.key().to_string()).collect();
+            keys.sort();
+            format!("replace[{}]@{version}", keys.join(" "))
+        }
+        Effect::Upsert(record) => format!("+{}", show(record)),
+        Effect::Delete(record) => format!("-{}", show(record)),
+        Effect::Bookmark(version) => format!("bookmark {version}"),
+        Effect::Report(verb, _) => format!("report {}", verb.as_str()),
+        Effect::Rewound => "rewound".to_owned(),
+    }
+}
+
+/// A line of the conversation.
+enum Told {
+    Start,
+    /// Items, version, continue token.
+    Page(&'static str, u64, &'static str),
+    PageFailed(SourceError),
+    Opened,
+    OpenFailed(SourceError),
+    Added(&'static str, u64),
+    Deleted(&'static str, u64),
+    Bookmark(u64),
+    InitialEnd(u64),
+    Closed,
+    Failed(SourceError),
+    Silent,
+    /// Time passes until this line.
+    Seconds(u64),
+}
+use Told::*;
+
+#[track_caller]
+fn check(options: ReflectorOptions, script: Vec<(Told, &str)>) {
+    let store = empty_store();
+    let mut reflector = Reflector::new(options, fastrand::Rng::with_seed(7));
+    let mut now = Instant::now();
+    for (line, (told, expect)) in script.into_iter().enumerate() {
+        let event = match told {
+            Seconds(seconds) => {
+                now += Duration::from_secs(seconds);
+                continue;
+            }
+            Start => Event::Timer,
+            Page(items, version, token) => {
+                let records = items
+                    .split_whitespace()
+                    .map(|key| record(&store, key, "u", 1))
+                    .collect();
+                Event::Page(Ok(self::Page {
+                    records,
+                    version: version.to_string(),
+                    continue_token: token.into(),
+                }))
+            }
+            PageFailed(error) => Event::Page(Err(error)),
+            Opened => Event::Opened(Ok(())),
+            OpenFailed(error) => Event::Opened(Err(error)),
+            Added(key, version) => Event::Object(WatchEventKind::Added, record(&store, key, "u", version)),
+            Deleted(key, version) => {
+                Event::Object(WatchEventKind::Deleted, record(&store, key, "u", version))
+            }
+            Bookmark(version) => Event::Bookmark {
+                version: ResourceVersion::from(version),
+                initial_events_end: false,
+            },
+            InitialEnd(version) => Event::Bookmark {
+                version: ResourceVersion::from(version),
+                initial_events_end: true,
+            },
+            Closed => Event::Closed(None),
+            Failed(error) => Event::Closed(Some(error)),
+            Silent => Event::Silent,
+        };
+        let effects: Vec<_> = reflector
+            .step(event, now)
+            .iter()
+            .map(|effect| show_effect(effect, now))
+            .collect();
+        assert_eq!(effects.join(", "), expect, "line {line}");
+    }
+}
+
+fn status(reason: StatusReason, code: u16, message: &str) -> SourceError {
+    SourceError::status(Status::failure(reason, message).with_code(code))
+}
+
+fn expired() -> SourceError {
+    status(StatusReason::Expired, 410, "too old resource version: 1 (2)")
+}
+
+fn gone() -> SourceError {
+    status(StatusReason::Gone, 410, "gone")
+}
+
+fn internal() -> SourceError {
+    status(StatusReason::InternalError, 500, "oops")
+}
+
+fn forbidden() -> SourceError {
+    status(StatusReason::Forbidden, 403, "no")
+}
+
+fn refused() -> SourceError {
+    SourceError::ConnectionRefused {
+        message: "connection refused".into(),
+    }
+}
+
+fn transport() -> SourceError {
+    SourceError::Transport {
+        message: "reset".into(),
+    }
+}
+
+fn too_many(seconds: u32) -> SourceError {
+    let details = StatusDetails {
+        retry_after_seconds: seconds,
+        ..StatusDetails::default()
+    };
+    SourceError::status(Status::failure(StatusReason::TooManyRequests, "slow down").with_details(details))
+}
+
+/// The three ways in which servers say it.
+fn too_large() -> [SourceError; 3] {
+    let with_cause = |reason: &str, message: &str| {
+        let cause = StatusCause {
+            reason: reason.into(),
+            message: message.into(),
+            field: String::new(),
+        };
+        let details = StatusDetails {
+            causes: vec![cause],
+            ..StatusDetails::default()
+        };
+        SourceError::status(
+            Status::failure(StatusReason::Timeout, "x")
+                .with_code(504)
+                .with_details(details),
+        )
+    };
+    [
+        with_cause("ResourceVersionTooLarge", ""),
+        with_cause("", "Too large resource version"),
+        status(
+            StatusReason::Timeout,
+            504,
+            "Timeout: Too large resource version: 9, current: 5",
+        ),
+    ]
+}
+
+fn lists() -> ReflectorOptions {
+    ReflectorOptions {
+        streaming_lists: StreamingLists::Never,
+        ..ReflectorOptions::default()
+    }
+}
+
+/// The beginning of most conversations.
+fn synced() -> Vec<(Told, &'static str)> {
+    vec![
+        (Start, "list@ 500"),
+        (Page("a", 5, ""), "replace[a]@5, watch@5"),
+        (Opened, "read"),
+    ]
+}
+
+fn after(mut begin: Vec<(Told, &'static str)>, rest: Vec<(Told, &'static str)>) -> Vec<(Told, &'static str)> {
+    begin.extend(rest);
+    begin
+}
+
+#[test]
+fn lists_and_pages() {
+    check(
+        lists(),
+        vec![
+            (Start, "list@ 500"),
+            (Page("a b", 5, "t1"), "list@ 500t1"),
+            (Page("c", 6, "t2"), "list@ 500t2"),
+            (Page("d", 7, ""), "replace[a b c d]@5, watch@5"),
+            (Opened, "read"),
+            (Added("a", 8), "+a=u@8, read"),
+            (Bookmark(20), "bookmark 20, read"),
+            (Deleted("b", 21), "-b=u@21, read"),
+            (Closed, "watch@21"),
+            (Opened, "read"),
+        ],
+    );
+    let any = ReflectorOptions {
+        first_list: FirstList::Any,
+        ..lists()
+    };
+    check(
+        any,
+        vec![(Start, "list@0 500"), (Page("a", 5, ""), "replace[a]@5, watch@5")],
+    );
+    let unpaged = ReflectorOptions {
+        page_size: 0,
+        ..lists()
+    };
+    check(unpaged, vec![(Start, "list@ 0")]);
+    // The continue token goes stale: everything at once, and what came is thrown away.
+    check(
+        lists(),
+        vec![
+            (Start, "list@ 500"),
+            (Page("a b", 5, "t1"), "list@ 500t1"),
+            (PageFailed(expired()), "list@ 0"),
+            (Page("a c", 9, ""), "replace[a c]@9, watch@9"),
+        ],
+    );
+}
+
+#[test]
+fn expired_versions_never_loop() {
+    for error in [expired, gone] {
+        check(
+            lists(),
+            after(
+                synced(),
+                vec![
+                    (Failed(error()), "list>=5 500"),
+                    // The list came from a cache that is as old; the second time the version is left out.
+                    (Page("a", 5, ""), "replace[a]@5, watch@5"),
+                    (OpenFailed(error()), "list@ 500"),
+                    (Page("a", 9, ""), "replace[a]@9, watch@9"),
+                    (OpenFailed(error()), "report watch, wait"),
+                    (Start, "list@ 500"),
+                    (Page("a", 9, ""), "replace[a]@9, watch@9"),
+                    (Opened, "read"),
+                    // Progress: the count begins anew.
+                    (Bookmark(12), "bookmark 12, read"),
+                    (Failed(error()), "list>=12 500"),
+                ],
+            ),
+        );
+    }
+    check(
+        lists(),
+        after(
+            synced(),
+            vec![
+                (Failed(expired()), "list>=5 500"),
+                (PageFailed(expired()), "list@ 500"),
+                (PageFailed(expired()), "report list, wait"),
+            ],
+        ),
+    );
+}
+
+#[test]
+fn a_version_from_the_future_is_dropped_at_once() {
+    for error in too_large() {
+        assert!(error.is_too_large_version(), "{error:?}");
+        check(
+            lists(),
+            after(
+                synced(),
+                vec![
+                    (Failed(expired()), "list>=5 500"),
+                    (PageFailed(error.clone()), "list@ 500"),
+                    (Page("a", 3, ""), "rewound, replace[a]@3, watch@3"),
+                ],
+            ),
+        );
+        check(lists(), after(synced(), vec![(OpenFailed(error), "list@ 500")]));
+    }
+    // A server that takes a watch from its future gives itself away with a bookmark.
+    check(
+        lists(),
+        after(
+            synced(),
+            vec![
+                (Bookmark(5), "bookmark 5, read"),
+                (Bookmark(3), "list@ 500"),
+                (Page("a", 4, ""), "rewound, replace[a]@4, watch@4"),
+            ],
+        ),
+    );
+    assert!(!status(StatusReason::Timeout, 504, "slow").is_too_large_version());
+}
+
+#[test]
+fn failures_of_a_watch() {
+    // From the same version, after a wait.
+    check(
+        lists(),
+        after(
+            synced(),
+            vec![(OpenFailed(refused()), "report watch, wait"), (Start, "watch@5")],
+        ),
+    );
+    check(
+        lists(),
+        after(
+            synced(),
+            vec![
+                (OpenFailed(too_many(40)), "report watch, wait 40s"),
+                (Start, "watch@5"),
+            ],
+        ),
+    );
+    check(
+        lists(),
+        after(
+            synced(),
+            vec![(Failed(internal()), "report watch, wait"), (Start, "watch@5")],
+        ),
+    );
+    // A connection that breaks is taken up again at once, unless it broke at once.
+    check(
+        lists(),
+        after(
+            synced(),
+            vec![(Added("a", 6), "+a=u@6, read"), (Failed(transport()), "watch@6")],
+        ),
+    );
+    check(
+        lists(),
+        after(
+            synced(),
+            vec![(Failed(transport()), "report watch, wait"), (Start, "watch@5")],
+        ),
+    );
+    check(
+        lists(),
+        after(synced(), vec![(Seconds(700), ""), (Silent, "watch@5")]),
+    );
+    // Forbidden, or a kind that is gone: the state is fetched anew when it is there again.
+    check(
+        lists(),
+        after(
+            synced(),
+            vec![
+                (OpenFailed(forbidden()), "report watch, wait"),
+                (Start, "list>=5 500"),
+            ],
+        ),
+    );
+    // The server closes each watch at once.
+    let mut script = synced();
+    for _ in 0..4 {
+        script.push((Closed, ""));
+        script.push((Start, "watch@5"));
+        script.push((Opened, "read"));
+    }
+    let waits = count_waits(script);
+    assert!(
+        waits.windows(2).all(|pair| pair[1] > pair[0]),
+        "each wait is longer: {waits:?}"
+    );
+    // Internal errors without end: after some the state is fetched anew.
+    let mut script = synced();
+    for n in 0..5 {
+        script.push((Failed(internal()), ""));
+        script.push((Start, if n < 4 { "watch@5" } else { "list>=5 500" }));
+    }
+    count_waits(script);
+}
+
+/// Plays a conversation without looking at the effects of failures, and gives the waits.
+fn count_waits(script: Vec<(Told, &str)>) -> Vec<Duration> {
+    let store = empty_store();
+    let mut reflector = Reflector::new(lists(), fastrand::Rng::with_seed(7));
+    let now = Instant::now();
+    let mut waits = Vec::new();
+    for (told, expect) in script {
+        let failure = matches!(told, Closed | Failed(_));
+        let event = match told {
+            Start => Event::Timer,
+            Page(items, version, _) => {
+                let records = items
+                    .split_whitespace()
+                    .map(|key| record(&store, key, "u", 1))
+                    .collect();
+                let continue_token = String::new();
+                Event::Page(Ok(self::Page {
+                    records,
+                    version: version.to_string(),
+                    continue_token,
+                }))
+            }
+            Opened => Event::Opened(Ok(())),
+            Closed => Event::Closed(None),
+            Failed(error) => Event::Closed(Some(error)),
+            _ => unreachable!("not used here"),
+        };
+        let effects = reflector.step(event, now);
+        for effect in &effects {
+            if let Effect::Wait(at) = effect {
+                waits.push(*at - now);
+            }
+        }
+        if !failure {
+            let shown: Vec<_> = effects.iter().map(|effect| show_effect(effect, now)).collect();
+            assert_eq!(shown.join(", "), expect);
+        }
+    }
+    waits
+}
+
+#[test]
+fn waits_grow_to_a_limit_and_start_small_again() {
+    let mut reflector = Reflector::new(lists(), fastrand::Rng::with_seed(1));
+    let mut now = Instant::now();
+    let mut fail = |quiet: u64, now: &mut Instant| {
+        *now += Duration::from_secs(quiet);
+        reflector.step(Event::Timer, *now);
+        let effects = reflector.step(Event::Page(Err(internal())), *now);
+        let Some(Effect::Wait(at)) = effects.last() else {
+            panic!("{effects:?}")
+        };
+        let wait = *at - *now;
+        *now = *at;
+        wait.as_secs_f64()
+    };
+    let waits: Vec<_> = (0..20).map(|_| fail(0, &mut now)).collect();
+    for (n, wait) in waits.iter().enumerate() {
+        let base = (0.8 * f64::from(1 << n.min(10))).min(30.0);
+        assert!((base..=2.0 * base).contains(wait), "wait {n}: {wait}");
+    }
+    assert!(fail(110, &mut now) >= 30.0);
+    assert!(fail(121, &mut now) <= 1.6);
+}
+
+#[test]
+fn streaming_lists() {
+    let options = ReflectorOptions::default;
+    check(
+        options(),
+        vec![
+            (Start, "stream@"),
+            (Opened, "read 10s"),
+            (Added("a", 3), "read 10s"),
+            (Added("b", 2), "read 10s"),
+            (Bookmark(4), "read 10s"),
+            // Deleted before the state is complete: not a ghost.
+            (Deleted("b", 5), "read 10s"),
+            (InitialEnd(6), "replace[a]@6, read"),
+            (Added("c", 7), "+c=u@7, read"),
+            // Resumed without the state.
+            (Closed, "watch@7"),
+            (Opened, "read"),
+            (Failed(expired()), "stream@7"),
+        ],
+    );
+    // Refused: a list, for good.
+    for code in [400, 422] {
+        check(
+            options(),
+            vec![
+                (Start, "stream@"),
+                (
+                    OpenFailed(status(
+                        StatusReason::Invalid,
+                        code,
+                        "sendInitialEvents is forbidden",
+                    )),
+                    "list@ 500",
+                ),
+                (Page("a", 5, ""), "replace[a]@5, watch@5"),
+                (OpenFailed(expired()), "list>=5 500"),
+            ],
+        );
+    }
+    // The bookmark never comes: a list, for good.
+    check(
+        options(),
+        vec![
+            (Start, "stream@"),
+            (Opened, "read 10s"),
+            (Added("a", 3), "read 10s"),
+            (Silent, "report watch, list@ 500"),
+            (Page("a", 5, ""), "replace[a]@5, watch@5"),
+            (OpenFailed(expired()), "list>=5 500"),
+        ],
+    );
+    // Cut short: again with an empty buffer, then a list, this once.
+    check(
+        options(),
+        vec![
+            (Start, "stream@"),
+            (Opened, "read 10s"),
+            (Added("ghost", 3), "read 10s"),
+            (Closed, "report watch, wait"),
+            (Start, "stream@"),
+            (Opened, "read 10s"),
+            (Added("a", 3), "read 10s"),
+            (Failed(transport()), "report watch, wait"),
+            (Start, "list@ 500"),
+            (Page("a", 5, ""), "replace[a]@5, watch@5"),
+            (OpenFailed(expired()), "stream@5"),
+            (OpenFailed(too_large()[0].clone()), "stream@"),
+            (Opened, "read 10s"),
+            (InitialEnd(4), "rewound, replace[]@4, read"),
+        ],
+    );
+}

@@ -1,0 +1,321 @@
+//! A model of the server: it keeps objects and a log, and fails in every way that servers and networks do, as a seed
+//! says.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures_core::Stream;
+use kubewright_core::{ListMeta, ListOptions, Status, StatusReason, WatchEventKind};
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+
+use super::json;
+use kubewright_client::{RawEvent, RawList};
+
+use crate::source::{BoxFuture, ListerWatcher, SourceError, WatchStream};
+
+/// What can go wrong, each as a chance in a hundred for each request or event.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Faults {
+    pub(crate) requests_fail: u8,
+    pub(crate) watches_break: u8,
+    pub(crate) bookmarks_get_lost: u8,
+    pub(crate) streaming_is_refused: u8,
+    pub(crate) malformed_objects: u8,
+}
+
+pub(crate) struct Server(pub(crate) Mutex<State>);
+
+pub(crate) struct State {
+    random: fastrand::Rng,
+    pub(crate) faults: Faults,
+    pub(crate) version: u64,
+    uids: u64,
+    /// Key to uid and version.
+    pub(crate) objects: BTreeMap<String, (String, u64)>,
+    log: Vec<(u64, RawEvent)>,
+    /// Watches and lists from before this are too old.
+    compacted: u64,
+    /// Where each watch starts, and where its events go.
+    watches: Vec<(u64, mpsc::UnboundedSender<Result<RawEvent, SourceError>>)>,
+    tokens: HashMap<String, (u64, VecDeque<Bytes>)>,
+    pub(crate) lists: u32,
+    pub(crate) watched: u32,
+}
+
+fn failure(reason: StatusReason, message: &str) -> SourceError {
+    SourceError::status(Status::failure(reason, message))
+}
+
+impl State {
+    fn chance(&mut self, percent: u8) -> bool {
+        self.random.u8(0..100) < percent
+    }
+
+    fn log(&mut self, kind: WatchEventKind, key: &str, uid: &str) {
+        let object = Bytes::from(json(key, uid, self.version));
+        let event = RawEvent { kind, object };
+        self.log.push((self.version, event.clone()));
+        let breaks = self.faults.watches_break;
+        let random = &mut self.random;
+        let version = self.version;
+        self.watches.retain(|(from, watch)| {
+            if version <= *from {
+                return true;
+            }
+            if random.u8(0..100) < breaks {
+                match random.u8(0..4) {
+                    0 => drop(watch.send(Err(SourceError::Transport {
+                        message: "reset".into(),
+                    }))),
+                    1 => drop(watch.send(Ok(error_event(StatusReason::InternalError, "oops")))),
+                    2 => drop(watch.send(Ok(error_event(StatusReason::Expired, "too old")))),
+                    _ => {}
+                }
+                return false;
+            }
+            watch.send(Ok(event.clone())).is_ok()
+        });
+    }
+
+    pub(crate) fn put(&mut self, key: &str) {
+        self.version += 1;
+        match self.objects.get_mut(key) {
+            Some((uid, version)) => {
+                let uid = uid.clone();
+                *version = self.version;
+                self.log(WatchEventKind::Modified, key, &uid);
+            }
+            None => {
+                self.uids += 1;
+                let uid = format!("uid-{}", self.uids);
+                self.objects.insert(key.to_owned(), (uid.clone(), self.version));
+                self.log(WatchEventKind::Added, key, &uid);
+            }
+        }
+    }
+
+    pub(crate) fn delete(&mut self, key: &str) {
+        if let Some((uid, _)) = self.objects.remove(key) {
+            self.version += 1;
+            self.log(WatchEventKind::Deleted, key, &uid);
+        }
+    }
+
+    /// Forgets history, and with it what watches and pages need.
+    pub(crate) fn compact(&mut self) {
+        self.compacted = self.version;
+        self.log.clear();
+        self.tokens.clear();
+    }
+
+    pub(crate) fn break_watches(&mut self) {
+        self.watches.clear();
+    }
+
+    /// A backup is restored: versions go backwards.
+    pub(crate) fn restore(&mut self, objects: BTreeMap<String, (String, u64)>, version: u64) {
+        self.objects = objects;
+        self.version = version;
+        self.compacted = version;
+        self.log.clear();
+        self.tokens.clear();
+        self.break_watches();
+    }
+
+    pub(crate) fn bookmark(&mut self) {
+        let event = bookmark(self.version, false);
+        self.watches
+            .retain(|(_, watch)| watch.send(Ok(event.clone())).is_ok());
+    }
+
+    fn request(&mut self, options: &ListOptions) -> Result<(), SourceError> {
+        let asked: u64 = options.resource_version.parse().unwrap_or(0);
+        let waits_for_the_future =
+            options.watch && options.send_initial_events.is_none() && self.random.bool();
+        if asked > self.version && !waits_for_the_future {
+            return Err(failure(StatusReason::Timeout, "Too large resource version").into_504());
+        }
+        if !self.chance(self.faults.requests_fail) {
+            return Ok(());
+        }
+        Err(match self.random.u8(0..5) {
+            0 => SourceError::ConnectionRefused {
+                message: "refused".into(),
+            },
+            1 => SourceError::Transport {
+                message: "reset".into(),
+            },
+            2 => failure(StatusReason::TooManyRequests, "slow down"),
+            3 => failure(StatusReason::ServiceUnavailable, "starting"),
+            _ => failure(StatusReason::InternalError, "oops"),
+        })
+    }
+
+    fn list(&mut self, options: &ListOptions) -> Result<RawList, SourceError> {
+        self.lists += 1;
+        self.request(options)?;
+        let limit = if options.limit == 0 {
+            usize::MAX
+        } else {
+            usize::try_from(options.limit).unwrap()
+        };
+        let (version, mut rest) = if options.continue_token.is_empty() {
+            let mut items: VecDeque<Bytes> = self
+                .objects
+                .iter()
+                .map(|(key, (uid, version))| Bytes::from(json(key, uid, *version)))
+                .collect();
+            if self.chance(self.faults.malformed_objects) {
+                items.push_front(Bytes::from_static(b"{\"metadata\":{\"name\":7}}"));
+            }
+            (self.version, items)
+        } else {
+            let kept = self.tokens.remove(&options.continue_token);
+            kept.ok_or_else(|| {
+                failure(
+                    StatusReason::Expired,
+                    "The provided continue parameter is too old",
+                )
+            })?
+        };
+        let items: Vec<_> = (0..limit).map_while(|_| rest.pop_front()).collect();
+        let continue_token = if rest.is_empty() {
+            String::new()
+        } else {
+            format!("token-{}", self.random.u64(..))
+        };
+        if !rest.is_empty() {
+            self.tokens.insert(continue_token.clone(), (version, rest));
+        }
+        let metadata = ListMeta {
+            resource_version: version.to_string(),
+            continue_token,
+            remaining_item_count: None,
+        };
+        Ok(RawList { metadata, items })
+    }
+
+    fn watch(&mut self, options: &ListOptions) -> Result<WatchStream, SourceError> {
+        self.watched += 1;
+        self.request(options)?;
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let mut from = 0;
+        let send = |event: RawEvent| drop(sender.send(Ok(event)));
+        if options.send_initial_events == Some(true) {
+            if self.chance(self.faults.streaming_is_refused) {
+                return Err(failure(StatusReason::Invalid, "sendInitialEvents is forbidden"));
+            }
+            for (key, (uid, version)) in &self.objects {
+                send(RawEvent {
+                    kind: WatchEventKind::Added,
+                    object: Bytes::from(json(key, uid, *version)),
+                });
+            }
+            if !self.chance(self.faults.bookmarks_get_lost) {
+                send(bookmark(self.version, true));
+            }
+        } else {
+            from = options.resource_version.parse().unwrap();
+            if from < self.compacted {
+                if self.random.bool() {
+                    return Err(failure(StatusReason::Expired, "too old resource version"));
+                }
+                send(error_event(StatusReason::Expired, "too old resource version"));
+                return Ok(Box::pin(Events(receiver)));
+            }
+            self.log
+                .iter()
+                .filter(|(version, _)| *version > from)
+                .for_each(|(_, event)| send(event.clone()));
+        }
+        self.watches.push((from, sender));
+        Ok(Box::pin(Events(receiver)))
+    }
+}
+
+trait Into504 {
+    fn into_504(self) -> Self;
+}
+
+impl Into504 for SourceError {
+    fn into_504(mut self) -> Self {
+        if let Self::Status { status, .. } = &mut self {
+            status.code = 504;
+        }
+        self
+    }
+}
+
+fn bookmark(version: u64, end: bool) -> RawEvent {
+    let annotations = if end {
+        r#","annotations":{"k8s.io/initial-events-end":"true"}"#
+    } else {
+        ""
+    };
+    let object = format!(
+        r#"{{"kind":"Pod","apiVersion":"v1","metadata":{{"resourceVersion":"{version}"{annotations}}}}}"#
+    );
+    RawEvent {
+        kind: WatchEventKind::Bookmark,
+        object: Bytes::from(object),
+    }
+}
+
+fn error_event(reason: StatusReason, message: &str) -> RawEvent {
+    let status = serde_json::to_vec(&Status::failure(reason, message)).unwrap();
+    RawEvent {
+        kind: WatchEventKind::Error,
+        object: Bytes::from(status),
+    }
+}
+
+struct Events(mpsc::UnboundedReceiver<Result<RawEvent, SourceError>>);
+
+impl Stream for Events {
+    type Item = Result<RawEvent, SourceError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(cx)
+    }
+}
+
+impl Server {
+    pub(crate) fn new(seed: u64, faults: Faults) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(State {
+            random: fastrand::Rng::with_seed(seed),
+            faults,
+            version: 10,
+            uids: 0,
+            objects: BTreeMap::new(),
+            log: Vec::new(),
+            compacted: 0,
+            watches: Vec::new(),
+            tokens: HashMap::new(),
+            lists: 0,
+            watched: 0,
+        })))
+    }
+
+    pub(crate) fn open_watches(&self) -> usize {
+        self.0
+            .lock()
+            .watches
+            .iter()
+            .filter(|(_, watch)| !watch.is_closed())
+            .count()
+    }
+}
+
+impl ListerWatcher for Server {
+    fn list_page(&self, options: ListOptions) -> BoxFuture<'_, Result<RawList, SourceError>> {
+        Box::pin(async move { self.0.lock().list(&options) })
+    }
+
+    fn watch(&self, options: ListOptions) -> BoxFuture<'_, Result<WatchStream, SourceError>> {
+        Box::pin(async move { self.0.lock().watch(&options) })
+    }
+}
