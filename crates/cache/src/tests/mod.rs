@@ -1,5 +1,6 @@
 //! Tests of the state machines as tables, and of the whole against a model server under random faults.
 
+mod client;
 mod informer;
 mod listener;
 mod record;

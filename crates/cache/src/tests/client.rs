@@ -1,0 +1,151 @@
+//! The client as a source: what goes over the wire, and what becomes of it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use http::{Request, Response, StatusCode};
+use kubewright_client::{Client, View};
+use kubewright_core::{DynamicObject, PartialObject, Status, StatusReason};
+use kubewright_net::{Body, HttpService};
+use parking_lot::Mutex;
+
+use super::{json, pods};
+use crate::{InformerOptions, Informers, SourceError, Sources as _, WatchScope};
+
+/// Plays answers in order, then says nothing, and records what it was asked.
+fn server(answers: Vec<(u16, String)>) -> (Client, Arc<Mutex<Vec<String>>>) {
+    let answers = Arc::new(Mutex::new(VecDeque::from(answers)));
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let lines = Arc::clone(&seen);
+    let service = HttpService::from_fn(move |request: Request<Body>| {
+        lines.lock().push(request.uri().to_string());
+        let answer = answers.lock().pop_front();
+        async move {
+            let Some((code, body)) = answer else {
+                return std::future::pending().await;
+            };
+            let mut response = Response::new(Body::from(body));
+            *response.status_mut() = StatusCode::from_u16(code).unwrap();
+            Ok(response)
+        }
+    });
+    (Client::from_service(service, "default"), seen)
+}
+
+fn failure(reason: StatusReason, code: u16) -> (u16, String) {
+    (
+        code,
+        serde_json::to_string(&Status::failure(reason, "no").with_code(code)).unwrap(),
+    )
+}
+
+fn list(version: u64, token: &str, items: &[&str]) -> (u16, String) {
+    let metadata = format!(r#"{{"resourceVersion":"{version}","continue":"{token}"}}"#);
+    (
+        200,
+        format!(
+            r#"{{"kind":"PodList","metadata":{metadata},"items":[{}]}}"#,
+            items.join(",")
+        ),
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_informer_over_the_wire() {
+    let (a, b) = (json("n/a", "u", 3), json("n/b", "v", 4));
+    let event = format!(r#"{{"type":"MODIFIED","object":{}}}"#, json("n/a", "u", 8));
+    let (client, seen) = server(vec![
+        failure(StatusReason::Invalid, 422),
+        list(7, "t", &[&a]),
+        list(7, "", &[&b]),
+        (200, event),
+    ]);
+    let informers = Informers::new(
+        client,
+        InformerOptions {
+            seed: Some(1),
+            ..InformerOptions::default()
+        },
+    );
+    let scope = WatchScope {
+        labels: "app in (a, b)".parse().unwrap(),
+        ..WatchScope::namespace("n")
+    };
+    let informer = informers.informer_for::<DynamicObject>(&pods(), &scope);
+    let lister = informer.lister();
+    lister
+        .wait_until(|lister| lister.version().as_str() == "8" && seen.lock().len() == 5)
+        .await;
+    assert_eq!(lister.len(), 2);
+    let path = "/api/v1/namespaces/n/pods?labelSelector=app+in+%28a%2Cb%29";
+    let lines: Vec<String> = seen
+        .lock()
+        .iter()
+        .map(|line| {
+            // The time of a watch is random.
+            let (head, tail) = line.split_once("&timeoutSeconds=").unwrap_or((line, ""));
+            let tail = tail.trim_start_matches(|c: char| c.is_ascii_digit());
+            format!("{head}{tail}").replace(path, "")
+        })
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "&resourceVersionMatch=NotOlderThan&watch=true&allowWatchBookmarks=true&sendInitialEvents=true",
+            "&limit=500",
+            "&continue=t&limit=500",
+            "&resourceVersion=7&watch=true&allowWatchBookmarks=true",
+            "&resourceVersion=8&watch=true&allowWatchBookmarks=true",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn metadata_alone_is_another_informer() {
+    let slim = r#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a","resourceVersion":"3"}}"#;
+    let (client, _) = server(vec![failure(StatusReason::Invalid, 422), list(7, "", &[slim])]);
+    let informers = Informers::new(client, InformerOptions::default());
+    let scope = WatchScope {
+        view: View::Metadata,
+        ..WatchScope::default()
+    };
+    let metadata = informers.informer_for::<PartialObject>(&pods(), &scope);
+    metadata.synced().await;
+    assert_eq!(
+        metadata.lister().list()[0]
+            .object()
+            .unwrap()
+            .metadata
+            .name
+            .as_deref(),
+        Some("a")
+    );
+    let _full = informers.informer_for::<DynamicObject>(&pods(), &WatchScope::default());
+    assert_eq!(informers.running(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_keep_what_they_mean() {
+    let rows: [(u16, StatusReason, fn(&SourceError) -> bool); 3] = [
+        (410, StatusReason::Expired, SourceError::is_expired),
+        (
+            429,
+            StatusReason::TooManyRequests,
+            SourceError::is_too_many_requests,
+        ),
+        (403, StatusReason::Forbidden, |error| {
+            error.as_status().is_some_and(|status| status.code == 403)
+        }),
+    ];
+    for (code, reason, expect) in rows {
+        let (client, _) = server(vec![failure(reason, code)]);
+        let source = client.source(&pods(), &WatchScope::default());
+        let error = source.list_page(Default::default()).await.unwrap_err();
+        assert!(expect(&error), "{code}: {error:?}");
+    }
+    let (client, _) = server(vec![(200, "<html>".into())]);
+    let source = client.source(&pods(), &WatchScope::default());
+    let error = source.list_page(Default::default()).await.unwrap_err();
+    assert!(matches!(&error, SourceError::Transport { .. }), "{error:?}");
+    assert!(error.to_string().contains("could not be decoded"), "{error}");
+}
