@@ -119,6 +119,10 @@ impl ListenerQueue {
 
     /// A deletion and what follows come one after the other.
     pub(crate) fn pop(&mut self) -> Option<Delivery> {
+        if self.order.is_empty() && self.pending.capacity() > KEPT_CAPACITY {
+            // The initial state passed through here once; its room is not needed again.
+            self.pending = HashMap::new();
+        }
         let mut first = self.order.first_entry()?;
         let Slot::Key(key) = first.get_mut() else {
             first.remove();
@@ -216,6 +220,9 @@ impl Listener {
         }
     }
 }
+
+/// Entries for which an empty queue keeps room.
+const KEPT_CAPACITY: usize = 1024;
 
 /// Calls to a handler before other tasks get a turn.
 const CALLS_IN_A_ROW: u32 = 64;

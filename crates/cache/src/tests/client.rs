@@ -126,7 +126,8 @@ async fn metadata_alone_is_another_informer() {
 
 #[tokio::test(start_paused = true)]
 async fn failures_keep_what_they_mean() {
-    let rows: [(u16, StatusReason, fn(&SourceError) -> bool); 3] = [
+    type Row = (u16, StatusReason, fn(&SourceError) -> bool);
+    let rows: [Row; 3] = [
         (410, StatusReason::Expired, SourceError::is_expired),
         (
             429,
