@@ -26,8 +26,8 @@ pub struct ReflectorOptions {
     pub first_list: FirstList,
     /// Whether the initial state is taken from a watch (KEP-3157). Default: [`StreamingLists::Try`].
     pub streaming_lists: StreamingLists,
-    /// How long a streaming list may be silent before its final bookmark; then the reflector lists instead, and keeps to
-    /// it. Default: 10 s.
+    /// How long a streaming list may go without another object of the initial state before its final bookmark; then the
+    /// reflector lists instead, and keeps to it. Default: 10 s.
     pub bookmark_deadline: Duration,
     /// The shortest time for which a watch is asked for; each asks for a random time between this and twice this.
     /// Default: 5 min.
@@ -195,6 +195,8 @@ struct Listing {
 struct Stream {
     opened: Option<Instant>,
     events: u64,
+    /// When the initial state last made progress, while it comes over this stream.
+    progress: Instant,
     deadline: Instant,
 }
 
@@ -399,13 +401,21 @@ impl Reflector {
         now: Instant,
         effects: &mut Vec<Effect>,
     ) {
+        // Changes are no progress: a server that ignores the wish for a bookmark sends them for ever.
+        let deadline = stream.progress + self.options.bookmark_deadline;
         match event {
-            Event::Opened(Ok(())) => stream.open(now),
-            Event::Object(WatchEventKind::Deleted, record) => {
+            Event::Opened(Ok(())) => {
+                stream.progress = now;
+                stream.open(now);
+            }
+            Event::Object(WatchEventKind::Deleted, record) if now < deadline => {
                 stream.events += 1;
                 buffer.remove(record.key());
             }
-            Event::Object(_, record) => {
+            Event::Object(kind, record) if kind == WatchEventKind::Added || now < deadline => {
+                if kind == WatchEventKind::Added {
+                    stream.progress = now;
+                }
                 stream.events += 1;
                 buffer.insert(record.key().clone(), record);
             }
@@ -429,7 +439,7 @@ impl Reflector {
                 let message = "the streaming list ended before its last bookmark".to_owned();
                 return self.stream_failed(SourceError::Transport { message }, now, effects);
             }
-            Event::Silent => {
+            Event::Silent | Event::Object(..) => {
                 // A proxy that drops bookmarks, or a server that never sends this one.
                 self.no_streaming = true;
                 let message = "the last bookmark of the streaming list does not come".to_owned();
@@ -437,7 +447,7 @@ impl Reflector {
                 return self.begin(Next::List, now, effects);
             }
         }
-        effects.push(Effect::Read(now + self.options.bookmark_deadline));
+        effects.push(Effect::Read(stream.progress + self.options.bookmark_deadline));
         self.state = State::Streaming { buffer, stream };
     }
 
@@ -557,6 +567,7 @@ impl Reflector {
         Stream {
             opened: None,
             events: 0,
+            progress: now,
             deadline: now + asked + self.options.watch_grace,
         }
     }

@@ -519,6 +519,21 @@ fn streaming_lists() {
             (OpenFailed(expired()), "list>=5 500"),
         ],
     );
+    // Nor does it come among changes that never end.
+    check(
+        options(),
+        vec![
+            (Start, "stream@"),
+            (Opened, "read 10s"),
+            (Seconds(6), ""),
+            (Added("a", 3), "read 10s"),
+            (Seconds(6), ""),
+            (Deleted("a", 4), "read 4s"),
+            (Bookmark(5), "read 4s"),
+            (Seconds(5), ""),
+            (Deleted("b", 6), "report watch, list@ 500"),
+        ],
+    );
     // Cut short: again with an empty buffer, then a list, this once.
     check(
         options(),
