@@ -49,7 +49,7 @@ async fn route(server: &Arc<Server>, parts: &Parts, body: Body) -> ApiResult<Res
         }
         None => {
             server.authorizer.authorize_path(&identity, &parts.method, path)?;
-            non_resource(server, parts, &clean(path))
+            non_resource(server, parts, &clean(path)).await
         }
     }
 }
@@ -99,7 +99,7 @@ async fn resource(
     result
 }
 
-fn non_resource(server: &Server, parts: &Parts, path: &str) -> ApiResult<Response<Body>> {
+async fn non_resource(server: &Server, parts: &Parts, path: &str) -> ApiResult<Response<Body>> {
     if !matches!(parts.method, Method::GET | Method::HEAD) {
         return Err(Status::failure(
             StatusReason::MethodNotAllowed,
@@ -117,7 +117,7 @@ fn non_resource(server: &Server, parts: &Parts, path: &str) -> ApiResult<Respons
     if let Some(response) = discovery::respond(server, path, &parts.headers)? {
         return Ok(response);
     }
-    if let Some(response) = server.openapi.respond(server, path, query, &parts.headers)? {
+    if let Some(response) = server.openapi.respond(server, path, query, &parts.headers).await? {
         return Ok(response);
     }
     Err(not_found())

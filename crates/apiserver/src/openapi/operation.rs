@@ -1,0 +1,483 @@
+//! The paths of a document: every operation of every resource with its parameters.
+//!
+//! What clients read here is which kind an operation is for (`x-kubernetes-group-version-kind`), what it does
+//! (`x-kubernetes-action`) and which parameters it takes: kubectl looks for `fieldValidation` on the PATCH of a kind. Left out
+//! are the deprecated paths below `watch/`, and operations that carry no object, such as `exec`.
+
+use serde_json::{Map, Value, json};
+
+use super::document::{API_RESOURCE_LIST, DELETE_OPTIONS, PATCH, STATUS, Types, type_of_subresource};
+use crate::registry::{Resource, Subresource};
+use kubewright_core::Scope;
+
+/// The path of a resource's group-version.
+pub(super) fn root(resource: &Resource) -> String {
+    let prefix = if resource.group.is_empty() {
+        "/api"
+    } else {
+        "/apis"
+    };
+    format!("{prefix}/{}", resource.api_version())
+}
+
+/// What the path of a group-version itself answers.
+pub(super) fn discovery(resource: &Resource) -> Value {
+    let id = format!("get{}APIResources", group_version_words(resource));
+    json!({"get": {
+        "tags": [tag(resource)],
+        "description": "get available resources",
+        "operationId": id,
+        "responses": responses(&["200"], API_RESOURCE_LIST, Produces::Objects),
+    }})
+}
+
+/// Adds the paths of a resource.
+pub(super) fn add_paths(paths: &mut Map<String, Value>, resource: &Resource, types: &Types) {
+    let is_namespaced = resource.scope == Scope::Namespaced;
+    let root = root(resource);
+    let within = if is_namespaced {
+        "/namespaces/{namespace}"
+    } else {
+        ""
+    };
+    let collection = format!("{root}{within}/{}", resource.plural);
+    let item = format!("{collection}/{{name}}");
+    let mut add = |path: String, wanted: Option<Place>, subject: &Subject<'_>, parameters: &[Parameter]| {
+        let verbs = subject.verbs.iter().filter_map(|verb| Operation::of(verb));
+        let mut operations: Map<String, Value> = verbs
+            .filter(|operation| wanted.is_none_or(|wanted| operation.place == wanted))
+            .map(|operation| (operation.method.to_owned(), operation.describe(subject)))
+            .collect();
+        if !operations.is_empty() {
+            operations.insert("parameters".to_owned(), list(parameters));
+            paths.insert(path, operations.into());
+        }
+    };
+    let subject = Subject {
+        resource,
+        verbs: &resource.verbs,
+        object: &types.object,
+        list: &types.list,
+        group: &resource.group,
+        version: &resource.version,
+        kind: &resource.kind,
+        namespaced: if is_namespaced { "Namespaced" } else { "" },
+        suffix: String::new(),
+    };
+    let (name, namespace) = (Parameter::path("name"), Parameter::path("namespace"));
+    let in_collection: &[Parameter] = if is_namespaced {
+        &[namespace, PRETTY]
+    } else {
+        &[PRETTY]
+    };
+    let in_item: &[Parameter] = if is_namespaced {
+        &[name, namespace, PRETTY]
+    } else {
+        &[name, PRETTY]
+    };
+    add(collection, Some(Place::Collection), &subject, in_collection);
+    add(item.clone(), Some(Place::Item), &subject, in_item);
+    if is_namespaced && resource.offers("list") {
+        let everywhere = Subject {
+            namespaced: "",
+            suffix: "ForAllNamespaces".into(),
+            verbs: &[LIST.to_owned()],
+            ..subject
+        };
+        add(
+            format!("{root}/{}", resource.plural),
+            Some(Place::Collection),
+            &everywhere,
+            &[PRETTY],
+        );
+    }
+    for subresource in &resource.subresources {
+        let object = type_of_subresource(resource, subresource);
+        let subject = of_subresource(resource, subresource, &object);
+        let path = format!("{item}/{}", subresource.name);
+        // All its verbs, also to create: an eviction is posted below the name of its pod.
+        add(path, None, &subject, in_item);
+    }
+}
+
+fn of_subresource<'a>(resource: &'a Resource, subresource: &'a Subresource, object: &'a str) -> Subject<'a> {
+    Subject {
+        resource,
+        verbs: &subresource.verbs,
+        object,
+        list: object,
+        group: &subresource.group,
+        version: &subresource.version,
+        kind: &subresource.kind,
+        namespaced: if resource.scope == Scope::Namespaced {
+            "Namespaced"
+        } else {
+            ""
+        },
+        suffix: capitalized(&subresource.name),
+    }
+}
+
+/// What operations are on.
+struct Subject<'a> {
+    resource: &'a Resource,
+    verbs: &'a [String],
+    object: &'a str,
+    list: &'a str,
+    group: &'a str,
+    version: &'a str,
+    kind: &'a str,
+    namespaced: &'a str,
+    /// The end of the operation's name.
+    suffix: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Collection,
+    Item,
+}
+
+/// An operation as the document names it.
+struct Operation {
+    place: Place,
+    method: &'static str,
+    action: &'static str,
+    /// The beginning of its name.
+    verb: &'static str,
+    parameters: &'static [Parameter],
+    /// The codes of answers that carry the object.
+    codes: &'static [&'static str],
+}
+
+impl Operation {
+    /// The operation behind a verb of discovery; `None` for one that has no operation of its own, such as `watch`.
+    fn of(verb: &str) -> Option<Self> {
+        let operation = |place, method, action, verb, parameters, codes| Self {
+            place,
+            method,
+            action,
+            verb,
+            parameters,
+            codes,
+        };
+        Some(match verb {
+            "list" => operation(
+                Place::Collection,
+                "get",
+                "list",
+                "list",
+                LIST_PARAMETERS,
+                &["200"],
+            ),
+            "create" => operation(
+                Place::Collection,
+                "post",
+                "post",
+                "create",
+                WRITE_PARAMETERS,
+                &["200", "201", "202"],
+            ),
+            "deletecollection" => operation(
+                Place::Collection,
+                "delete",
+                "deletecollection",
+                "delete",
+                DELETE_COLLECTION_PARAMETERS,
+                &["200"],
+            ),
+            "get" => operation(Place::Item, "get", "get", "read", &[], &["200"]),
+            "update" => operation(
+                Place::Item,
+                "put",
+                "put",
+                "replace",
+                WRITE_PARAMETERS,
+                &["200", "201"],
+            ),
+            "patch" => operation(
+                Place::Item,
+                "patch",
+                "patch",
+                "patch",
+                PATCH_PARAMETERS,
+                &["200", "201"],
+            ),
+            "delete" => operation(
+                Place::Item,
+                "delete",
+                "delete",
+                "delete",
+                DELETE_PARAMETERS,
+                &["200", "202"],
+            ),
+            _ => return None,
+        })
+    }
+
+    fn describe(&self, subject: &Subject<'_>) -> Value {
+        let Subject {
+            resource,
+            group,
+            version,
+            kind,
+            namespaced,
+            suffix,
+            ..
+        } = subject;
+        let collection = if self.action == "deletecollection" {
+            "Collection"
+        } else {
+            ""
+        };
+        let words = group_version_words(resource);
+        let (answer, produces) = match self.action {
+            "list" => (subject.list, Produces::Lists),
+            "delete" | "deletecollection" => (STATUS, Produces::Objects),
+            _ => (subject.object, Produces::Objects),
+        };
+        let mut operation = json!({
+            "tags": [tag(resource)],
+            "description": self.description(subject),
+            "operationId": format!("{}{words}{collection}{namespaced}{}{suffix}", self.verb, resource.kind),
+            "responses": responses(self.codes, answer, produces),
+            "x-kubernetes-action": self.action,
+            "x-kubernetes-group-version-kind": {"group": group, "version": version, "kind": kind},
+        });
+        if !self.parameters.is_empty() {
+            operation["parameters"] = list(self.parameters);
+        }
+        let body = |schema: &str, types: &[&str]| content(types, schema);
+        match self.action {
+            "post" | "put" => {
+                operation["requestBody"] =
+                    json!({"content": body(subject.object, &["*/*"]), "required": true})
+            }
+            "delete" | "deletecollection" => {
+                operation["requestBody"] = json!({"content": body(DELETE_OPTIONS, &["*/*"])})
+            }
+            "patch" => {
+                let is_builtin = resource.model.builtin_type().is_some();
+                let kinds = if is_builtin {
+                    PATCH_TYPES
+                } else {
+                    CUSTOM_PATCH_TYPES
+                };
+                operation["requestBody"] = json!({"content": body(PATCH, kinds), "required": true});
+            }
+            _ => {}
+        }
+        operation
+    }
+
+    fn description(&self, subject: &Subject<'_>) -> String {
+        let kind = &subject.resource.kind;
+        let part = match subject.suffix.as_str() {
+            "" | "ForAllNamespaces" => String::new(),
+            part => format!("{} of the specified ", part.to_lowercase()),
+        };
+        match self.action {
+            "list" => format!("list or watch objects of kind {kind}"),
+            "post" => format!("create a {kind}"),
+            "deletecollection" => format!("delete collection of {kind}"),
+            "get" => format!(
+                "read {}{kind}",
+                if part.is_empty() { "the specified " } else { &part }
+            ),
+            "put" => format!(
+                "replace {}{kind}",
+                if part.is_empty() { "the specified " } else { &part }
+            ),
+            "patch" => format!(
+                "partially update {}{kind}",
+                if part.is_empty() { "the specified " } else { &part }
+            ),
+            _ => format!("delete a {kind}"),
+        }
+    }
+}
+
+/// A parameter of a path or of a query.
+#[derive(Clone, Copy)]
+struct Parameter {
+    name: &'static str,
+    place: &'static str,
+    ty: &'static str,
+}
+
+impl Parameter {
+    const fn path(name: &'static str) -> Self {
+        Self {
+            name,
+            place: "path",
+            ty: "string",
+        }
+    }
+
+    const fn text(name: &'static str) -> Self {
+        Self {
+            name,
+            place: "query",
+            ty: "string",
+        }
+    }
+
+    const fn number(name: &'static str) -> Self {
+        Self {
+            name,
+            place: "query",
+            ty: "integer",
+        }
+    }
+
+    const fn flag(name: &'static str) -> Self {
+        Self {
+            name,
+            place: "query",
+            ty: "boolean",
+        }
+    }
+
+    fn describe(self) -> Value {
+        let mut parameter =
+            json!({"name": self.name, "in": self.place, "schema": {"type": self.ty, "uniqueItems": true}});
+        if self.place == "path" {
+            parameter["required"] = true.into();
+        }
+        parameter
+    }
+}
+
+fn list(parameters: &[Parameter]) -> Value {
+    parameters.iter().map(|parameter| parameter.describe()).collect()
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Produces {
+    Objects,
+    /// Lists can also be streams.
+    Lists,
+}
+
+fn responses(codes: &[&str], schema: &str, produces: Produces) -> Value {
+    let types: &[&str] = match produces {
+        Produces::Objects => &["application/json", "application/yaml"],
+        Produces::Lists => &[
+            "application/json",
+            "application/json;stream=watch",
+            "application/yaml",
+        ],
+    };
+    let content = content(types, schema);
+    let mut responses: Map<String, Value> = codes
+        .iter()
+        .map(|&code| {
+            let description = match code {
+                "201" => "Created",
+                "202" => "Accepted",
+                _ => "OK",
+            };
+            (
+                code.to_owned(),
+                json!({"description": description, "content": content}),
+            )
+        })
+        .collect();
+    responses.insert("401".to_owned(), json!({"description": "Unauthorized"}));
+    responses.into()
+}
+
+fn content(types: &[&str], schema: &str) -> Value {
+    let reference = json!({"schema": {"$ref": format!("#/components/schemas/{schema}")}});
+    types
+        .iter()
+        .map(|&ty| (ty.to_owned(), reference.clone()))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// `AppsV1`, `RbacAuthorizationV1`, `CoreV1`.
+fn group_version_words(resource: &Resource) -> String {
+    let group = resource.group.strip_suffix(".k8s.io").unwrap_or(&resource.group);
+    let group = if group.is_empty() { "core" } else { group };
+    let words = group.split(['.', '-']).chain([resource.version.as_str()]);
+    words.map(capitalized).collect()
+}
+
+fn capitalized(word: &str) -> String {
+    let mut letters = word.chars();
+    letters
+        .next()
+        .map(|first| first.to_ascii_uppercase())
+        .into_iter()
+        .chain(letters)
+        .collect()
+}
+
+/// `apps_v1`, by which generators put operations together.
+fn tag(resource: &Resource) -> String {
+    let group = resource.group.strip_suffix(".k8s.io").unwrap_or(&resource.group);
+    let group = if group.is_empty() {
+        "core".to_owned()
+    } else {
+        group.replace('.', "_")
+    };
+    format!("{group}_{}", resource.version)
+}
+
+const LIST: &str = "list";
+const PRETTY: Parameter = Parameter::text("pretty");
+const LIST_PARAMETERS: &[Parameter] = &[
+    Parameter::flag("allowWatchBookmarks"),
+    Parameter::text("continue"),
+    Parameter::text("fieldSelector"),
+    Parameter::text("labelSelector"),
+    Parameter::number("limit"),
+    Parameter::text("resourceVersion"),
+    Parameter::text("resourceVersionMatch"),
+    Parameter::flag("sendInitialEvents"),
+    Parameter::number("timeoutSeconds"),
+    Parameter::flag("watch"),
+];
+const WRITE_PARAMETERS: &[Parameter] = &[
+    Parameter::text("dryRun"),
+    Parameter::text("fieldManager"),
+    Parameter::text("fieldValidation"),
+];
+const PATCH_PARAMETERS: &[Parameter] = &[
+    Parameter::text("dryRun"),
+    Parameter::text("fieldManager"),
+    Parameter::text("fieldValidation"),
+    Parameter::flag("force"),
+];
+const DELETE_PARAMETERS: &[Parameter] = &[
+    Parameter::text("dryRun"),
+    Parameter::number("gracePeriodSeconds"),
+    Parameter::flag("orphanDependents"),
+    Parameter::text("propagationPolicy"),
+];
+const DELETE_COLLECTION_PARAMETERS: &[Parameter] = &[
+    Parameter::text("continue"),
+    Parameter::text("dryRun"),
+    Parameter::text("fieldSelector"),
+    Parameter::number("gracePeriodSeconds"),
+    Parameter::text("labelSelector"),
+    Parameter::number("limit"),
+    Parameter::flag("orphanDependents"),
+    Parameter::text("propagationPolicy"),
+    Parameter::text("resourceVersion"),
+    Parameter::text("resourceVersionMatch"),
+    Parameter::flag("sendInitialEvents"),
+    Parameter::number("timeoutSeconds"),
+];
+const PATCH_TYPES: &[&str] = &[
+    "application/apply-patch+yaml",
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+];
+const CUSTOM_PATCH_TYPES: &[&str] = &[
+    "application/apply-patch+yaml",
+    "application/json-patch+json",
+    "application/merge-patch+json",
+];
