@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::chain::not_found;
 use crate::codec;
-use crate::error::ApiResult;
+use crate::error::{ApiError, ApiResult};
 use crate::handlers::{self, Call};
 use crate::request::RequestInfo;
 use crate::server::Server;
@@ -46,6 +46,12 @@ async fn create(server: &Arc<Server>, path: &str, object: &Value) -> ApiResult<(
         .find(info.group, info.version, info.resource)
         .cloned()
         .ok_or_else(not_found)?;
+    // Not left to the store's conflict: a service's address would be found taken, by the service itself.
+    let key = resource.key(info.namespace.as_deref(), object["metadata"]["name"].as_str().unwrap_or_default());
+    let found = server.storage().get(key).await;
+    if found.map_err(|error| ApiError::from_storage(error, &resource.group_resource(), ""))?.is_some() {
+        return Ok(());
+    }
     let identity = Identity::new("system:apiserver", ["system:masters"]);
     let headers = HeaderMap::new();
     let call = Call {

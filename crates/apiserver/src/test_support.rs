@@ -12,6 +12,26 @@ pub(crate) struct TestServer {
     service: HttpService,
 }
 
+/// The events of a watch.
+pub(crate) struct Events {
+    body: Body,
+    read: Vec<u8>,
+}
+
+impl Events {
+    /// The next event, awaited.
+    pub(crate) async fn next(&mut self) -> Value {
+        loop {
+            if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.read.drain(..=end).collect();
+                return serde_json::from_slice(&line).unwrap();
+            }
+            let chunk = self.body.chunk().await.unwrap().expect("the watch ended");
+            self.read.extend_from_slice(&chunk);
+        }
+    }
+}
+
 /// What came back.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -76,6 +96,16 @@ impl TestServer {
     pub(crate) async fn merge(&self, path: &str, patch: &Value) -> Answer {
         let request = Request::patch(path).header("content-type", "application/merge-patch+json");
         self.call(request, patch.to_string()).await
+    }
+
+    /// Opens a watch.
+    pub(crate) async fn watch(&self, path: &str) -> Events {
+        let response = self.send(Request::get(path), Body::empty()).await;
+        assert_eq!(response.status(), 200);
+        Events {
+            body: response.into_body(),
+            read: Vec::new(),
+        }
     }
 
     async fn json(&self, method: Method, path: &str, object: &Value) -> Answer {

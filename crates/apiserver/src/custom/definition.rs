@@ -128,6 +128,14 @@ impl Definition {
         serde_json::from_slice(text)
     }
 
+    /// Lets go of the text of the schemas, which can be large and is not needed once it is compiled.
+    pub(super) fn drop_schemas(&mut self) {
+        self.spec
+            .versions
+            .iter_mut()
+            .for_each(|version| version.schema = None);
+    }
+
     /// Whether its objects are in namespaces.
     pub(super) fn scope(&self) -> Scope {
         if self.spec.scope == "Namespaced" {

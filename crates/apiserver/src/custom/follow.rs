@@ -176,7 +176,7 @@ impl Follower {
         {
             return;
         }
-        let definition = match Definition::parse(object.storage_bytes()) {
+        let mut definition = match Definition::parse(object.storage_bytes()) {
             Ok(definition) => definition,
             Err(error) => {
                 tracing::error!(name, %error, "a stored definition cannot be read");
@@ -186,6 +186,12 @@ impl Follower {
         };
         let old = self.entries.remove(&name).or_else(|| self.before.remove(&name));
         let (compiled, resources) = old.map(|old| (old.compiled, old.resources)).unwrap_or_default();
+        if compiled
+            .as_ref()
+            .is_some_and(|compiled: &Compiled| compiled.is_of(&definition))
+        {
+            definition.drop_schemas();
+        }
         let accepted = definition.status.accepted_names.clone();
         let entry = Entry {
             object,
@@ -272,6 +278,7 @@ impl Follower {
             };
             entry.resources = compiled.resources(&entry.definition, &entry.accepted);
             entry.compiled = Some(compiled);
+            entry.definition.drop_schemas();
         }
     }
 
