@@ -128,7 +128,7 @@ impl Barrier {
             return Some(key.clone());
         }
         pending.retain(|key, write| {
-            !is_expired(write, now) && !(reads.contains(key) && is_seen(key, write, seen))
+            !(is_expired(write, now) || reads.contains(key) && is_seen(key, write, seen))
         });
         pending.keys().find(|key| reads.contains(key)).cloned()
     }

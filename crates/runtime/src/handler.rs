@@ -15,8 +15,10 @@ pub(crate) enum Mapping<K> {
     /// That of its controller, if that is of the controller's own kind.
     Owner,
     /// Whatever the function says.
-    Function(Arc<dyn Fn(&Cached<K>) -> Vec<ObjectKey> + Send + Sync>),
+    Function(Arc<Mapper<K>>),
 }
+
+pub(crate) type Mapper<K> = dyn Fn(&Cached<K>) -> Vec<ObjectKey> + Send + Sync;
 
 impl<K> Clone for Mapping<K> {
     fn clone(&self) -> Self {

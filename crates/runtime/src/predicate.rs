@@ -37,12 +37,14 @@ pub enum Event<'a, K> {
 /// has no opinion on passes: those about changes never swallow creations, deletions or an object that took another's place
 /// under the same name. [`not`](Self::not) turns opinions round and leaves the rest passing.
 pub struct Predicate<K> {
-    create: Opinion<dyn Fn(&Cached<K>, Initial) -> bool + Send + Sync>,
-    update: Opinion<dyn Fn(&Cached<K>, &Cached<K>) -> bool + Send + Sync>,
-    delete: Opinion<dyn Fn(&Cached<K>) -> bool + Send + Sync>,
+    create: Option<Arc<OnCreate<K>>>,
+    update: Option<Arc<OnUpdate<K>>>,
+    delete: Option<Arc<OnDelete<K>>>,
 }
 
-type Opinion<F> = Option<Arc<F>>;
+type OnCreate<K> = dyn Fn(&Cached<K>, Initial) -> bool + Send + Sync;
+type OnUpdate<K> = dyn Fn(&Cached<K>, &Cached<K>) -> bool + Send + Sync;
+type OnDelete<K> = dyn Fn(&Cached<K>) -> bool + Send + Sync;
 
 impl<K: 'static> Predicate<K> {
     /// Passes everything: the default.
@@ -187,19 +189,13 @@ impl<K: 'static> Predicate<K> {
         Self {
             create: self
                 .create
-                .map(|test| -> Arc<dyn Fn(&Cached<K>, Initial) -> bool + Send + Sync> {
-                    Arc::new(move |object, initial| !test(object, initial))
-                }),
-            update: self.update.map(
-                |test| -> Arc<dyn Fn(&Cached<K>, &Cached<K>) -> bool + Send + Sync> {
-                    Arc::new(move |old, new| !test(old, new))
-                },
-            ),
+                .map(|test| -> Arc<OnCreate<K>> { Arc::new(move |object, initial| !test(object, initial)) }),
+            update: self
+                .update
+                .map(|test| -> Arc<OnUpdate<K>> { Arc::new(move |old, new| !test(old, new)) }),
             delete: self
                 .delete
-                .map(|test| -> Arc<dyn Fn(&Cached<K>) -> bool + Send + Sync> {
-                    Arc::new(move |object| !test(object))
-                }),
+                .map(|test| -> Arc<OnDelete<K>> { Arc::new(move |object| !test(object)) }),
         }
     }
 
@@ -272,7 +268,8 @@ mod tests {
         let noted = || object("u", 4, r#","generation":1,"annotations":{"a":"b"}"#);
         let bare = |version| object("u", version, "");
         let label = || P::labels_match("a=b".parse().unwrap());
-        let rows: [(&str, P, Cached<()>, Cached<()>, bool); 17] = [
+        type Row = (&'static str, P, Cached<()>, Cached<()>, bool);
+        let rows: [Row; 17] = [
             ("all", P::all(), gen1(), gen1(), true),
             ("generation", P::generation_changed(), gen1(), gen2(), true),
             ("generation", P::generation_changed(), gen1(), same(), false),

@@ -6,12 +6,14 @@ use std::time::Instant;
 use bytes::Bytes;
 use hashbrown::HashMap;
 use http::{Method, Request, Response, Uri};
+use k8s_openapi::api::core::v1::NamespaceSpec;
 use kubewright_cache::WatchScope;
 use kubewright_client::Client;
 use kubewright_core::{GroupResource, ObjectKey, ObjectMeta, ResourceVersion};
 use kubewright_net::{Body, HttpService, TransportError};
 use parking_lot::Mutex;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::barrier::{Barrier, Written};
 
@@ -130,11 +132,13 @@ fn parse(path: &str) -> Option<WritePath> {
 fn read(target: &Target, body: &Bytes) -> Option<Written> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
-    struct Answer {
+    struct Answer<'a> {
         #[serde(default)]
         kind: String,
         #[serde(default)]
         metadata: ObjectMeta,
+        #[serde(borrow)]
+        spec: Option<&'a RawValue>,
         details: Option<Details>,
     }
     #[derive(Deserialize)]
@@ -142,7 +146,7 @@ fn read(target: &Target, body: &Bytes) -> Option<Written> {
         #[serde(default)]
         uid: String,
     }
-    let answer: Answer = serde_json::from_slice(body).ok()?;
+    let answer: Answer<'_> = serde_json::from_slice(body).ok()?;
     let path = &target.path;
     if answer.kind == "Status" {
         let (uid, name) = (answer.details?.uid, path.name.as_deref()?);
@@ -159,7 +163,9 @@ fn read(target: &Target, body: &Bytes) -> Option<Written> {
     // Whatever waits for nothing any more is gone, with this write at the latest.
     let gone = metadata.deletion_timestamp.is_some()
         && metadata.finalizers.is_none_or(|finalizers| finalizers.is_empty())
-        && metadata.deletion_grace_period_seconds.unwrap_or(0) == 0;
+        && metadata.deletion_grace_period_seconds.unwrap_or(0) == 0
+        && !(path.resource == GroupResource::new("", "namespaces")
+            && answer.spec.is_some_and(has_finalizers));
     Some(Written {
         key: ObjectKey::of(path.namespace.as_deref(), &name),
         uid: metadata.uid?,
@@ -167,6 +173,13 @@ fn read(target: &Target, body: &Bytes) -> Option<Written> {
         labels: metadata.labels.unwrap_or_default().into_iter().collect(),
         gone,
     })
+}
+
+/// Namespaces are held by finalizers in their spec too.
+fn has_finalizers(spec: &RawValue) -> bool {
+    let spec: Option<NamespaceSpec> = serde_json::from_str(spec.get()).ok();
+    spec.and_then(|spec| spec.finalizers)
+        .is_some_and(|finalizers| !finalizers.is_empty())
 }
 
 const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];

@@ -1,0 +1,34 @@
+//! Who the controllers are: names as kube-controller-manager's with `--use-service-account-credentials`
+//! (kubernetes `cmd/kube-controller-manager/app`), the scheduler's and the nodes'.
+
+use kubewright_client::{Client, ClientOptions};
+use kubewright_net::{HttpService, Identity};
+
+/// A client for a controller of a server in this process.
+pub(crate) fn client(server: &HttpService, name: &str) -> Client {
+    let client = Client::in_process(server.clone(), identity(name), "default");
+    client.with_client_options(ClientOptions {
+        user_agent: format!("kube-controller-manager/{name}"),
+        ..ClientOptions::default()
+    })
+}
+
+fn identity(name: &str) -> Identity {
+    match name {
+        SCHEDULER => Identity::new("system:kube-scheduler", [AUTHENTICATED]),
+        KUBELET => Identity::new("system:node:kubewright", ["system:nodes", AUTHENTICATED]),
+        name => Identity::new(
+            format!("system:serviceaccount:kube-system:{name}"),
+            [
+                "system:serviceaccounts",
+                "system:serviceaccounts:kube-system",
+                AUTHENTICATED,
+            ],
+        ),
+    }
+}
+
+const AUTHENTICATED: &str = "system:authenticated";
+
+pub(crate) const SCHEDULER: &str = "kube-scheduler";
+pub(crate) const KUBELET: &str = "kubelet";
