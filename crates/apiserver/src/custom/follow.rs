@@ -222,7 +222,7 @@ impl Follower {
     /// Decides on names, the older definition first.
     fn decide(&mut self) {
         let open = self.entries.iter().filter(|(_, entry)| {
-            let told = &entry.definition.status.accepted_names == &entry.definition.spec.names;
+            let told = entry.definition.status.accepted_names == entry.definition.spec.names;
             entry.is_dirty || !told || !entry.definition.is(NAMES_ACCEPTED)
         });
         let mut open: Vec<(Revision, String)> = open

@@ -51,7 +51,6 @@ pub(super) async fn custom_schemas(server: &Server, version: &Version) -> Custom
 
 /// Makes the document.
 pub(super) fn make(version: &Version, custom: &CustomSchemas, descriptions: &dyn Descriptions) -> Value {
-    let mut roots = BTreeSet::from([API_RESOURCE_LIST, DELETE_OPTIONS, PATCH, STATUS].map(str::to_owned));
     let mut paths = Map::new();
     let mut schemas = Map::new();
     if let Some(resource) = version.resources.first() {
@@ -60,25 +59,22 @@ pub(super) fn make(version: &Version, custom: &CustomSchemas, descriptions: &dyn
             operation::discovery(resource),
         );
     }
+    let mut roots = BTreeSet::new();
     for resource in &version.resources {
         let types = Types::of(resource);
-        roots.extend([types.object.clone(), types.list.clone()]);
-        roots.extend(
-            resource
-                .subresources
-                .iter()
-                .map(|subresource| type_of_subresource(resource, subresource)),
-        );
         operation::add_paths(&mut paths, resource, &types);
         if resource.model.custom().is_some() {
-            roots.extend([OBJECT_META, LIST_META].map(str::to_owned));
+            roots.extend([OBJECT_META, LIST_META]);
             let names = names(resource);
             let schema = custom.get(&resource.plural);
             schemas.insert(types.object, custom_resource_schema(&names, schema, descriptions));
             schemas.insert(types.list, custom_resource_list_schema(&names, descriptions));
         }
     }
-    let builtin = BuiltinSchemas::new(descriptions).components(roots.iter().map(String::as_str));
+    paths
+        .values()
+        .for_each(|operations| references(operations, &mut roots));
+    let builtin = BuiltinSchemas::new(descriptions).components(roots);
     schemas.extend(
         builtin
             .into_iter()
@@ -95,6 +91,18 @@ pub(super) fn make(version: &Version, custom: &CustomSchemas, descriptions: &dyn
             }},
         },
     })
+}
+
+/// The names of the schemas that a part of the document refers to.
+fn references<'v>(part: &'v Value, found: &mut BTreeSet<&'v str>) {
+    match part {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| match value.as_str() {
+            Some(text) if key == "$ref" => found.extend(text.strip_prefix(operation::REFERENCE)),
+            _ => references(value, found),
+        }),
+        Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+        _ => {}
+    }
 }
 
 /// The names of a resource's schemas.

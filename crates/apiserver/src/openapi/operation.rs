@@ -44,13 +44,11 @@ pub(super) fn add_paths(paths: &mut Map<String, Value>, resource: &Resource, typ
     let item = format!("{collection}/{{name}}");
     let mut add = |path: String, wanted: Option<Place>, subject: &Subject<'_>, parameters: &[Parameter]| {
         let verbs = subject.verbs.iter().filter_map(|verb| Operation::of(verb));
-        let mut operations: Map<String, Value> = verbs
+        let operations: Vec<Operation> = verbs
             .filter(|operation| wanted.is_none_or(|wanted| operation.place == wanted))
-            .map(|operation| (operation.method.to_owned(), operation.describe(subject)))
             .collect();
         if !operations.is_empty() {
-            operations.insert("parameters".to_owned(), list(parameters));
-            paths.insert(path, operations.into());
+            paths.insert(path, describe_path(&operations, subject, parameters));
         }
     };
     let subject = Subject {
@@ -98,6 +96,28 @@ pub(super) fn add_paths(paths: &mut Map<String, Value>, resource: &Resource, typ
         // All its verbs, also to create: an eviction is posted below the name of its pod.
         add(path, None, &subject, in_item);
     }
+}
+
+/// A path with its operations. A parameter that all of them take is the path's.
+fn describe_path(operations: &[Operation], subject: &Subject<'_>, parameters: &[Parameter]) -> Value {
+    let first = operations
+        .iter()
+        .flat_map(|operation| operation.parameters)
+        .copied();
+    let is_shared = |parameter: &Parameter| operations.iter().all(|one| one.parameters.contains(parameter));
+    let mut shared: Vec<Parameter> = Vec::new();
+    for parameter in first.filter(is_shared) {
+        if !shared.contains(&parameter) {
+            shared.push(parameter);
+        }
+    }
+    let mut path: Map<String, Value> = operations
+        .iter()
+        .map(|operation| (operation.method.to_owned(), operation.describe(subject, &shared)))
+        .collect();
+    let parameters = parameters.iter().chain(&shared);
+    path.insert("parameters".to_owned(), list(parameters));
+    path.into()
 }
 
 fn of_subresource<'a>(resource: &'a Resource, subresource: &'a Subresource, object: &'a str) -> Subject<'a> {
@@ -215,7 +235,7 @@ impl Operation {
         })
     }
 
-    fn describe(&self, subject: &Subject<'_>) -> Value {
+    fn describe(&self, subject: &Subject<'_>, shared: &[Parameter]) -> Value {
         let Subject {
             resource,
             group,
@@ -244,8 +264,13 @@ impl Operation {
             "x-kubernetes-action": self.action,
             "x-kubernetes-group-version-kind": {"group": group, "version": version, "kind": kind},
         });
-        if !self.parameters.is_empty() {
-            operation["parameters"] = list(self.parameters);
+        let own = || {
+            self.parameters
+                .iter()
+                .filter(|parameter| !shared.contains(parameter))
+        };
+        if own().next().is_some() {
+            operation["parameters"] = list(own());
         }
         let body = |schema: &str, types: &[&str]| content(types, schema);
         match self.action {
@@ -298,7 +323,7 @@ impl Operation {
 }
 
 /// A parameter of a path or of a query.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Parameter {
     name: &'static str,
     place: &'static str,
@@ -348,8 +373,8 @@ impl Parameter {
     }
 }
 
-fn list(parameters: &[Parameter]) -> Value {
-    parameters.iter().map(|parameter| parameter.describe()).collect()
+fn list<'a>(parameters: impl Iterator<Item = &'a Parameter>) -> Value {
+    parameters.map(|parameter| parameter.describe()).collect()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -388,7 +413,7 @@ fn responses(codes: &[&str], schema: &str, produces: Produces) -> Value {
 }
 
 fn content(types: &[&str], schema: &str) -> Value {
-    let reference = json!({"schema": {"$ref": format!("#/components/schemas/{schema}")}});
+    let reference = json!({"schema": {"$ref": format!("{REFERENCE}{schema}")}});
     types
         .iter()
         .map(|&ty| (ty.to_owned(), reference.clone()))
@@ -398,9 +423,7 @@ fn content(types: &[&str], schema: &str) -> Value {
 
 /// `AppsV1`, `RbacAuthorizationV1`, `CoreV1`.
 fn group_version_words(resource: &Resource) -> String {
-    let group = resource.group.strip_suffix(".k8s.io").unwrap_or(&resource.group);
-    let group = if group.is_empty() { "core" } else { group };
-    let words = group.split(['.', '-']).chain([resource.version.as_str()]);
+    let words = group_words(resource).chain([resource.version.as_str()]);
     words.map(capitalized).collect()
 }
 
@@ -414,17 +437,22 @@ fn capitalized(word: &str) -> String {
         .collect()
 }
 
-/// `apps_v1`, by which generators put operations together.
+/// `apps_v1`, `flowcontrolApiserver_v1`, by which generators put operations together.
 fn tag(resource: &Resource) -> String {
-    let group = resource.group.strip_suffix(".k8s.io").unwrap_or(&resource.group);
-    let group = if group.is_empty() {
-        "core".to_owned()
-    } else {
-        group.replace('.', "_")
-    };
+    let mut words = group_words(resource);
+    let first = words.next().unwrap_or_default().to_owned();
+    let group = words.fold(first, |group, word| group + &capitalized(word));
     format!("{group}_{}", resource.version)
 }
 
+fn group_words(resource: &Resource) -> impl Iterator<Item = &str> {
+    let group = resource.group.strip_suffix(".k8s.io").unwrap_or(&resource.group);
+    let group = if group.is_empty() { "core" } else { group };
+    group.split(['.', '-'])
+}
+
+/// Where schemas are within a document.
+pub(super) const REFERENCE: &str = "#/components/schemas/";
 const LIST: &str = "list";
 const PRETTY: Parameter = Parameter::text("pretty");
 const LIST_PARAMETERS: &[Parameter] = &[
