@@ -22,7 +22,7 @@
 //! ```
 //!
 //! The way of a request, each step a module: `chain` (audit id, `authentication`, `authorization`), `request` (path, options, media
-//! types), `registry` (what is served), `handlers` (verbs), `codec` and `builtin` (what kinds need), [`storage`].
+//! types), `registry` (what is served, `custom` kinds among it), `handlers` (verbs), `codec` and `builtin` (what kinds need), [`storage`].
 
 mod authentication;
 mod authorization;

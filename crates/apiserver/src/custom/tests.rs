@@ -1,13 +1,19 @@
 //! Definitions and their instances, through the server's service.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 
+use futures_core::future::BoxFuture;
 use http::Request;
 use kubewright_net::Body;
 use serde_json::{Value, json};
 
 use crate::Options;
-use crate::storage::{Encoded, Key, MemoryStorage};
+use crate::storage::{
+    Encoded, Key, MemoryStorage, RangeRequest, RangeResponse, Revision, Storage, StorageError, StoredObject,
+    Watch, WatchItem, WatchRequest, WatchSource,
+};
 use crate::test_support::{DEFINITIONS, TestServer, definition, is};
 
 fn widgets() -> Value {
@@ -364,6 +370,32 @@ async fn a_changed_schema_shows_in_what_was_stored_before() {
 }
 
 #[tokio::test]
+async fn an_open_watch_takes_up_a_changed_definition() {
+    let server = TestServer::start().await;
+    let mut stored = server.define(&gadgets()).await;
+    let mut watch = server
+        .watch("/apis/example.com/v1alpha1/gadgets?watch=true")
+        .await;
+    for version in stored["spec"]["versions"].as_array_mut().unwrap() {
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["extra"] =
+            json!({"type": "string"});
+        version["selectableFields"] = json!([{"jsonPath": ".spec.extra"}]);
+    }
+    server
+        .put(&format!("{DEFINITIONS}/gadgets.example.com"), &stored)
+        .await
+        .ok();
+    let filtered = "/apis/example.com/v1alpha1/gadgets?fieldSelector=spec.extra=x";
+    server.eventually(filtered, |answer| answer.code == 200).await;
+    let sent = json!({"apiVersion": "example.com/v1alpha1", "kind": "Gadget", "metadata": {"name": "g"}, "spec": {"extra": "x"}});
+    server
+        .post("/apis/example.com/v1alpha1/gadgets", &sent)
+        .await
+        .ok();
+    assert_eq!(watch.next().await["object"]["spec"], json!({"extra": "x"}));
+}
+
+#[tokio::test]
 async fn a_definition_takes_its_instances_along() {
     let server = TestServer::start().await;
     server.define(&widgets()).await;
@@ -473,11 +505,137 @@ async fn kinds_are_served_by_the_next_server_on_the_same_store() {
     let first = TestServer::with(options()).await;
     first.define(&widgets()).await;
     first.post(WIDGETS, &widget("w", json!({"size": 1}))).await.ok();
+    let hold = json!({"metadata": {"finalizers": ["example.com/hold"]}});
+    first.merge(&format!("{WIDGETS}/w"), &hold).await.ok();
+    let path = format!("{DEFINITIONS}/widgets.example.com");
     first.server.shut_down();
+    // Nobody cleans up after this but the next server.
+    first.delete(&path).await.ok();
     let second = TestServer::with(options()).await;
     assert_eq!(
         second.get(&format!("{WIDGETS}/w")).await.ok()["spec"]["tier"],
         "web"
+    );
+    second
+        .eventually(&path, |answer| is(&answer.body, "Terminating"))
+        .await;
+    let free = json!({"metadata": {"finalizers": null}});
+    second.merge(&format!("{WIDGETS}/w"), &free).await.ok();
+    second.eventually(&path, |answer| answer.code == 404).await;
+}
+
+/// A store whose watches on definitions break off when told to.
+#[derive(Debug, Default)]
+struct Breaking {
+    inner: MemoryStorage,
+    is_breaking: Arc<AtomicBool>,
+}
+
+struct BreakingWatch {
+    inner: Watch,
+    is_breaking: Arc<AtomicBool>,
+}
+
+impl WatchSource for BreakingWatch {
+    fn poll_batch(
+        &mut self,
+        cx: &mut Context<'_>,
+        max: usize,
+        out: &mut Vec<WatchItem>,
+    ) -> Poll<Result<(), StorageError>> {
+        let polled = self.inner.poll_batch(cx, max, out);
+        if polled.is_ready() && self.is_breaking.swap(false, Ordering::SeqCst) {
+            out.clear();
+            return Poll::Ready(Err(StorageError::Compacted {
+                requested: Revision(1),
+                oldest: Revision(2),
+            }));
+        }
+        polled
+    }
+
+    fn progress(&self) -> Option<Revision> {
+        self.inner.progress()
+    }
+}
+
+impl Storage for Breaking {
+    fn create(&self, key: Key, value: Encoded) -> BoxFuture<'_, Result<StoredObject, StorageError>> {
+        self.inner.create(key, value)
+    }
+
+    fn update(
+        &self,
+        key: Key,
+        expected: Revision,
+        value: Encoded,
+    ) -> BoxFuture<'_, Result<StoredObject, StorageError>> {
+        self.inner.update(key, expected, value)
+    }
+
+    fn delete(&self, key: Key, expected: Revision) -> BoxFuture<'_, Result<StoredObject, StorageError>> {
+        self.inner.delete(key, expected)
+    }
+
+    fn get(&self, key: Key) -> BoxFuture<'_, Result<Option<StoredObject>, StorageError>> {
+        self.inner.get(key)
+    }
+
+    fn range(&self, request: RangeRequest) -> BoxFuture<'_, Result<RangeResponse, StorageError>> {
+        self.inner.range(request)
+    }
+
+    fn watch(&self, request: WatchRequest) -> Result<Watch, StorageError> {
+        let inner = self.inner.watch(request)?;
+        Ok(Watch::new(BreakingWatch {
+            inner,
+            is_breaking: self.is_breaking.clone(),
+        }))
+    }
+
+    fn progress(&self) -> BoxFuture<'_, Result<Revision, StorageError>> {
+        self.inner.progress()
+    }
+}
+
+#[tokio::test]
+async fn a_watch_that_breaks_is_begun_anew() {
+    let storage = Arc::new(Breaking::default());
+    let server = TestServer::with(Options {
+        storage: storage.clone(),
+        ..Options::default()
+    })
+    .await;
+    server.define(&widgets()).await;
+    server.define(&gadgets()).await;
+    storage.is_breaking.store(true, Ordering::SeqCst);
+    // One goes and one changes while nobody is looking.
+    let key = Key::new(
+        "apiextensions.k8s.io",
+        "customresourcedefinitions",
+        None,
+        "gadgets.example.com",
+    );
+    let gadgets = storage.get(key.clone()).await.unwrap().unwrap();
+    storage.delete(key, gadgets.revision()).await.unwrap();
+    let path = format!("{DEFINITIONS}/widgets.example.com");
+    server
+        .merge(&path, &json!({"spec": {"names": {"shortNames": ["wd"]}}}))
+        .await
+        .ok();
+    let list = server
+        .eventually("/apis/example.com/v1", |answer| {
+            answer.body["resources"][0]["shortNames"] == json!(["wd"])
+        })
+        .await
+        .ok();
+    assert!(!storage.is_breaking.load(Ordering::SeqCst));
+    assert!(
+        list["resources"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|resource| resource["kind"] != "Gadget")
     );
 }
 

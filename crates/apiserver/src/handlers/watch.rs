@@ -180,8 +180,12 @@ impl EventStream {
                     return Some(self.fail(error));
                 }
             }
-            let chunk = match self.wait().await {
+            let wake = self.wait().await;
+            let is_served = self.keep_up();
+            let chunk = match wake {
                 Wake::End => return None,
+                // The last events of a kind that is gone were sent.
+                Wake::Bookmark if !is_served => return None,
                 Wake::Bookmark => self.bookmark(),
                 Wake::Items(Ok(())) => self.take_batch(),
                 Wake::Items(Err(error)) => {
@@ -192,6 +196,27 @@ impl EventStream {
             if let Some(chunk) = chunk.filter(|chunk| !chunk.is_empty()) {
                 return Some(chunk);
             }
+        }
+    }
+
+    /// Goes by the present definition of a custom resource. Says whether the kind is still served.
+    fn keep_up(&mut self) -> bool {
+        if self.resource.model.custom().is_none() {
+            return true;
+        }
+        let registry = self.server.registry();
+        let Resource { group, version, plural, .. } = &*self.resource;
+        match registry.find(group, version, plural) {
+            Some(present) if Arc::ptr_eq(present, &self.resource) => true,
+            Some(present) => {
+                self.resource = present.clone();
+                let rendering = Rendering::with(&self.resource, self.accepted, self.include);
+                self.is_stored_form = rendering.is_stored_form();
+                // The columns of a Table may be others now.
+                self.is_first = true;
+                true
+            }
+            None => false,
         }
     }
 
