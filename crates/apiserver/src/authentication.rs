@@ -22,7 +22,8 @@ use crate::server::Options;
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
 /// The group of everybody who is not.
 const UNAUTHENTICATED: &str = "system:unauthenticated";
-const ANONYMOUS: &str = "system:anonymous";
+/// The user behind a request without credentials.
+pub(crate) const ANONYMOUS: &str = "system:anonymous";
 
 /// Finds out who is asking.
 pub(crate) struct Authenticator {
@@ -65,11 +66,17 @@ impl Authenticator {
         let Some(header) = request.headers.get(AUTHORIZATION) else {
             return Ok(Identity::new(ANONYMOUS, [UNAUTHENTICATED]));
         };
-        let token = header.to_str().ok().and_then(bearer);
-        let identity = token.and_then(|token| self.tokens.get(token)).cloned();
-        identity
-            .map(authenticated)
-            .ok_or_else(|| Status::failure(StatusReason::Unauthorized, "Unauthorized").into())
+        let identity = header
+            .to_str()
+            .ok()
+            .and_then(bearer)
+            .and_then(|token| self.by_token(token));
+        identity.ok_or_else(|| Status::failure(StatusReason::Unauthorized, "Unauthorized").into())
+    }
+
+    /// Who bears a token, if anybody does.
+    pub(crate) fn by_token(&self, token: &str) -> Option<Identity> {
+        self.tokens.get(token).cloned().map(authenticated)
     }
 
     /// The common name is the user and the organizations are the groups (authentication/request/x509). A certificate that

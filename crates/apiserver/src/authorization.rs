@@ -2,8 +2,9 @@
 
 use kubewright_core::{GroupResource, Status};
 use kubewright_net::Identity;
+use serde_json::{Value, json};
 
-use crate::authentication::AUTHENTICATED;
+use crate::authentication::{ANONYMOUS, AUTHENTICATED};
 use crate::error::{ApiError, ApiResult};
 use crate::request::RequestInfo;
 
@@ -14,14 +15,48 @@ pub(crate) enum Authorizer {
     AuthenticatedOnly,
 }
 
+/// What somebody wants to reach.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Access<'a> {
+    /// A resource, whichever and however.
+    Resource,
+    /// A path that is no resource.
+    Path(&'a str),
+}
+
 impl Authorizer {
+    /// Whether `identity` may have it.
+    pub(crate) fn allows(self, identity: &Identity, access: &Access<'_>) -> bool {
+        let Self::AuthenticatedOnly = self;
+        // What the role `system:public-info-viewer` lets everybody see.
+        let is_public = |path: &str| {
+            matches!(path, "/healthz" | "/livez" | "/readyz" | "/version" | "/version/")
+                || ["/healthz/", "/livez/", "/readyz/"]
+                    .iter()
+                    .any(|prefix| path.starts_with(prefix))
+        };
+        match access {
+            Access::Resource => is_known(identity),
+            Access::Path(path) => is_known(identity) || is_public(path),
+        }
+    }
+
+    /// Everything that `identity` may do, as the rules of a `SelfSubjectRulesReview`: for resources and for other paths.
+    pub(crate) fn rules(self, identity: &Identity) -> (Value, Value) {
+        if self.allows(identity, &Access::Resource) {
+            let all = json!([{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]);
+            return (all, json!([{"verbs": ["*"], "nonResourceURLs": ["*"]}]));
+        }
+        let public = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
+        (json!([]), json!([{"verbs": ["get"], "nonResourceURLs": public}]))
+    }
+
     /// Lets a request for a resource pass.
     ///
     /// # Errors
     /// 403 in the words of apiserver pkg/endpoints/handlers/responsewriters/errors.go, which users and tests match.
     pub(crate) fn authorize_resource(self, identity: &Identity, info: &RequestInfo<'_>) -> ApiResult<()> {
-        let Self::AuthenticatedOnly = self;
-        if is_known(identity) {
+        if self.allows(identity, &Access::Resource) {
             return Ok(());
         }
         let mut why = format!(
@@ -68,6 +103,8 @@ impl Authorizer {
     }
 }
 
+/// Requests carry the group of everybody who is known; a review may ask about a user by name alone.
 fn is_known(identity: &Identity) -> bool {
-    identity.groups.iter().any(|group| group == AUTHENTICATED)
+    let is_named = !identity.user.is_empty() && identity.user != ANONYMOUS;
+    is_named || identity.groups.iter().any(|group| group == AUTHENTICATED)
 }

@@ -47,9 +47,15 @@ async fn create(server: &Arc<Server>, path: &str, object: &Value) -> ApiResult<(
         .cloned()
         .ok_or_else(not_found)?;
     // Not left to the store's conflict: a service's address would be found taken, by the service itself.
-    let key = resource.key(info.namespace.as_deref(), object["metadata"]["name"].as_str().unwrap_or_default());
+    let key = resource.key(
+        info.namespace.as_deref(),
+        object["metadata"]["name"].as_str().unwrap_or_default(),
+    );
     let found = server.storage().get(key).await;
-    if found.map_err(|error| ApiError::from_storage(error, &resource.group_resource(), ""))?.is_some() {
+    if found
+        .map_err(|error| ApiError::from_storage(error, &resource.group_resource(), ""))?
+        .is_some()
+    {
         return Ok(());
     }
     let identity = Identity::new("system:apiserver", ["system:masters"]);

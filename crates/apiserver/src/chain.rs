@@ -91,7 +91,12 @@ async fn resource(
         query,
         headers: &parts.headers,
     };
-    let deprecation = call.resource.model.custom().and_then(|model| model.deprecation()).map(str::to_owned);
+    let deprecation = call
+        .resource
+        .model
+        .custom()
+        .and_then(|model| model.deprecation())
+        .map(str::to_owned);
     let mut result = handlers::dispatch(call, body).await;
     if let (Ok(response), Some(text)) = (&mut result, deprecation) {
         handlers::warn(response, &[text]);
@@ -117,7 +122,11 @@ async fn non_resource(server: &Server, parts: &Parts, path: &str) -> ApiResult<R
     if let Some(response) = discovery::respond(server, path, &parts.headers)? {
         return Ok(response);
     }
-    if let Some(response) = server.openapi.respond(server, path, query, &parts.headers).await? {
+    if let Some(response) = server
+        .openapi
+        .respond(server, path, query, &parts.headers)
+        .await?
+    {
         return Ok(response);
     }
     Err(not_found())

@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use kubewright_net::kubeconfig::{AuthInfo, Cluster, Data, Entry};
 use kubewright_net::tls::{self, ClientCertificateVerifier};
 use kubewright_net::{
-    CertificateAndKey, CertificateAuthority, CertificateError, ClientAuth, Drained, Identity, ServeLimits, TlsError,
-    Validity, serve,
+    CertificateAndKey, CertificateAuthority, CertificateError, ClientAuth, Drained, Identity, ServeLimits,
+    TlsError, Validity, serve,
 };
 use rustls::crypto::CryptoProvider;
 use tokio::net::TcpListener;
@@ -48,7 +48,10 @@ impl Authority {
     /// When the random source fails.
     pub fn new(provider: Arc<CryptoProvider>) -> Result<Self, AuthorityError> {
         let validity = Validity::starting(Timestamp::now(), LIFETIME);
-        Ok(Self { ca: CertificateAuthority::new("kubewright-ca", validity)?, provider })
+        Ok(Self {
+            ca: CertificateAuthority::new("kubewright-ca", validity)?,
+            provider,
+        })
     }
 
     /// The authority's certificate as PEM: what clients trust.
@@ -63,7 +66,10 @@ impl Authority {
     /// # Errors
     /// When the authority's own certificate cannot be used.
     pub fn verifier(&self) -> Result<ClientCertificateVerifier, AuthorityError> {
-        Ok(ClientCertificateVerifier::new(self.ca.certificate_pem().as_bytes(), &self.provider)?)
+        Ok(ClientCertificateVerifier::new(
+            self.ca.certificate_pem().as_bytes(),
+            &self.provider,
+        )?)
     }
 
     /// Issues a certificate to a user: the name and the groups of `identity`, as client certificates carry them.
@@ -81,19 +87,35 @@ impl Authority {
     /// When the random source fails.
     pub fn server_config(&self, addresses: &[IpAddr]) -> Result<Arc<rustls::ServerConfig>, AuthorityError> {
         let mut names: Vec<String> = SERVER_NAMES.iter().map(|&name| name.to_owned()).collect();
-        names.extend(addresses.iter().filter(|address| !address.is_unspecified()).map(IpAddr::to_string));
+        names.extend(
+            addresses
+                .iter()
+                .filter(|address| !address.is_unspecified())
+                .map(IpAddr::to_string),
+        );
         names.sort();
         names.dedup();
-        let certificate = self.ca.issue_server(&names, Validity::starting(Timestamp::now(), LIFETIME))?;
+        let certificate = self
+            .ca
+            .issue_server(&names, Validity::starting(Timestamp::now(), LIFETIME))?;
         // Certificates are checked by the server's authenticator, which answers bad ones as upstream does.
-        Ok(tls::server_config(&certificate, &ClientAuth::Requested, self.provider.clone())?)
+        Ok(tls::server_config(
+            &certificate,
+            &ClientAuth::Requested,
+            self.provider.clone(),
+        )?)
     }
 
     /// A kubeconfig entry with which kubectl reaches the server at `address` as `identity`.
     ///
     /// # Errors
     /// When the random source fails.
-    pub fn kubeconfig_entry(&self, name: &str, address: SocketAddr, identity: &Identity) -> Result<Entry, AuthorityError> {
+    pub fn kubeconfig_entry(
+        &self,
+        name: &str,
+        address: SocketAddr,
+        identity: &Identity,
+    ) -> Result<Entry, AuthorityError> {
         let client = self.issue_client(identity)?;
         Ok(Entry {
             name: name.to_owned(),
@@ -148,7 +170,12 @@ impl Listening {
             // A dropped sender stops the listener too.
             let _ = stopped.await;
         }));
-        Ok(Self { server: server.clone(), address, stop, task })
+        Ok(Self {
+            server: server.clone(),
+            address,
+            stop,
+            task,
+        })
     }
 
     /// Where it listens.

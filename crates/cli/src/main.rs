@@ -32,6 +32,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    keep_pages_small();
     let arguments = Arguments::parse();
     let run = || -> anyhow::Result<ExitCode> {
         logging::start(&arguments.log)?;
@@ -39,4 +40,11 @@ fn main() -> ExitCode {
         runtime.block_on(arguments.command.run())
     };
     run().unwrap_or_else(|error| failure::report(&error))
+}
+
+/// The allocator asks for huge pages, of which an idle server touches a little each: half its memory would be unused.
+fn keep_pages_small() {
+    // A kernel that does not know the call leaves everything as it was.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
 }

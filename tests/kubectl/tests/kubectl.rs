@@ -21,13 +21,13 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     for version in VERSIONS {
         let binary = binary(version);
-        for (name, scenario) in scenarios::ALL {
+        for (name, behind, scenario) in scenarios::ALL {
             let (binary, handle) = (binary.clone(), runtime.handle().clone());
             let is_missing = binary.is_none();
             let trial = Trial::test(format!("{version}::{name}"), move || {
                 let Some(binary) = binary else { return Ok(()) };
-                let kubectl = Kubectl::start(binary, &handle).map_err(Failed::from)?;
-                scenario(&kubectl).map_err(|error| Failed::from(format!("{error:?}")))
+                let kubectl = Kubectl::start(binary, &handle, *behind).map_err(Failed::from)?;
+                scenario(&kubectl).map_err(|error| Failed::from(format!("{error:#}")))
             });
             trials.push(trial.with_ignored_flag(is_missing));
         }

@@ -54,6 +54,7 @@ async fn a_definition_becomes_a_kind() {
     let definition = server.define(&widgets()).await;
     assert_eq!(definition["spec"]["names"]["singular"], "widget");
     assert_eq!(definition["spec"]["names"]["listKind"], "WidgetList");
+    assert_eq!(definition["spec"]["conversion"], json!({"strategy": "None"}));
     assert_eq!(definition["status"]["acceptedNames"], definition["spec"]["names"]);
     assert_eq!(definition["status"]["storedVersions"], json!(["v1"]));
     assert!(is(&definition, "NamesAccepted"));

@@ -247,7 +247,10 @@ fn later(from: Timestamp, seconds: i64) -> Timestamp {
 fn add_finalizer(object: &mut Value, finalizer: &str) {
     let Some(metadata) = metadata(object) else { return };
     let finalizers = metadata.entry("finalizers").or_insert_with(|| json!([]));
-    if let Some(finalizers) = finalizers.as_array_mut().filter(|all| all.iter().all(|one| one != finalizer)) {
+    if let Some(finalizers) = finalizers
+        .as_array_mut()
+        .filter(|all| all.iter().all(|one| one != finalizer))
+    {
         finalizers.push(finalizer.into());
     }
 }

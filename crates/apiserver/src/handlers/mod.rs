@@ -1,5 +1,6 @@
 //! The verbs.
 
+mod binding;
 mod conversion;
 mod create;
 mod delete;
@@ -8,6 +9,7 @@ mod list;
 mod patch;
 mod read;
 mod response;
+mod review;
 mod scale;
 mod selection;
 mod update;
@@ -80,6 +82,7 @@ pub(crate) async fn dispatch(call: Call<'_>, body: Bytes) -> ApiResult<Response<
             Verb::Get => read::get(&call).await,
             Verb::List => list::list(&call).await,
             Verb::Watch => watch::watch(&call).await,
+            Verb::Create if call.resource.is_review() => review::create(&call, &body).await,
             Verb::Create => create::create(&call, &body).await,
             Verb::Update => update::update(&call, &body).await,
             Verb::Patch => patch::patch(&call, &body).await,
@@ -102,6 +105,7 @@ pub(crate) async fn dispatch(call: Call<'_>, body: Bytes) -> ApiResult<Response<
         (SubresourceKind::Part, Verb::Get) => read::get(&call).await,
         (SubresourceKind::Part, Verb::Update) => update::update(&call, &body).await,
         (SubresourceKind::Part, Verb::Patch) => patch::patch(&call, &body).await,
+        (SubresourceKind::Binding, Verb::Create) => binding::create(&call, &body).await,
         (SubresourceKind::Scale(paths), Verb::Get) => scale::get(&call, paths).await,
         (SubresourceKind::Scale(paths), Verb::Update) => scale::update(&call, paths, &body).await,
         (SubresourceKind::Scale(paths), Verb::Patch) => scale::patch(&call, paths, &body).await,

@@ -56,7 +56,7 @@ pub(super) async fn change(
     options: &WriteOptions,
     make: impl FnMut(&Value) -> ApiResult<Value>,
 ) -> ApiResult<Written> {
-    change_part(call, call.info.subresource, options, make).await
+    change_by(call, Rules::Of(call.info.subresource), options, make).await
 }
 
 /// The same for a change of the object itself, whatever subresource it came by.
@@ -65,12 +65,30 @@ pub(super) async fn change_whole(
     options: &WriteOptions,
     make: impl FnMut(&Value) -> ApiResult<Value>,
 ) -> ApiResult<Written> {
-    change_part(call, "", options, make).await
+    change_by(call, Rules::Of(""), options, make).await
 }
 
-async fn change_part(
+/// The same for a change that `make` alone answers for: no strategy has a say in it.
+pub(super) async fn change_unchecked(
     call: &Call<'_>,
-    subresource: &str,
+    options: &WriteOptions,
+    make: impl FnMut(&Value) -> ApiResult<Value>,
+) -> ApiResult<Written> {
+    change_by(call, Rules::None, options, make).await
+}
+
+/// Which rules a change is prepared and checked by.
+#[derive(Clone, Copy)]
+enum Rules<'a> {
+    /// Those of a subresource; of the object itself where the name is empty.
+    Of(&'a str),
+    /// None.
+    None,
+}
+
+async fn change_by(
+    call: &Call<'_>,
+    rules: Rules<'_>,
     options: &WriteOptions,
     mut make: impl FnMut(&Value) -> ApiResult<Value>,
 ) -> ApiResult<Written> {
@@ -87,7 +105,7 @@ async fn change_part(
         let mut context = WriteContext::new(call).await?;
         let old = from_storage(&call.resource, current.value());
         let mut new = make(&old)?;
-        prepare(call, subresource, &mut new, &old, &mut context)?;
+        prepare(call, rules, &mut new, &old, &mut context)?;
         if lifecycle::ends(&new, &old) {
             return remove(call, options, &current, new).await;
         }
@@ -116,7 +134,7 @@ async fn change_part(
 /// Brings the new state in line with the old one and checks it.
 fn prepare(
     call: &Call<'_>,
-    subresource: &str,
+    rules: Rules<'_>,
     new: &mut Value,
     old: &Value,
     context: &mut WriteContext<'_>,
@@ -125,6 +143,9 @@ fn prepare(
     let name = meta(old, "name").to_owned();
     check_version(call, new, old, &name)?;
     keep_server_fields(new, old);
+    let Rules::Of(subresource) = rules else {
+        return Ok(());
+    };
     if subresource.is_empty() {
         resource
             .strategy

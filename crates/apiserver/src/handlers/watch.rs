@@ -205,7 +205,12 @@ impl EventStream {
             return true;
         }
         let registry = self.server.registry();
-        let Resource { group, version, plural, .. } = &*self.resource;
+        let Resource {
+            group,
+            version,
+            plural,
+            ..
+        } = &*self.resource;
         match registry.find(group, version, plural) {
             Some(present) if Arc::ptr_eq(present, &self.resource) => true,
             Some(present) => {

@@ -198,10 +198,12 @@ fn resource(row: &'static kinds::Resource) -> Resource {
     }
 }
 
-/// What is served of the table's subresources: those that read and write (a part of) the object itself.
+/// What is served of the table's subresources: those that read and write (a part of) the object itself, scales
+/// and bindings.
 fn subresource(row: &kinds::Resource, sub: &kinds::Subresource) -> Option<Subresource> {
     let is_self = sub.kind == row.kind;
     let behaviour = match sub.name {
+        "binding" => SubresourceKind::Binding,
         "scale" => SubresourceKind::Scale(scale_paths(row)),
         _ if is_self => SubresourceKind::Part,
         _ => return None,

@@ -60,6 +60,8 @@ pub(crate) enum SubresourceKind {
     Part,
     /// The number of replicas, as `autoscaling/v1` `Scale`.
     Scale(ScalePaths),
+    /// The node of a pod, as `v1` `Binding`.
+    Binding,
 }
 
 /// Where a kind keeps what a `Scale` shows: paths of field names.
@@ -89,7 +91,11 @@ impl Resource {
 
     /// Whether the stored bytes of this object are what is served here.
     pub(crate) fn is_stored_form(&self, object: &StoredObject) -> bool {
-        self.is_storage_version() && self.model.custom().is_none_or(|model| model.is_current(object.revision()))
+        self.is_storage_version()
+            && self
+                .model
+                .custom()
+                .is_none_or(|model| model.is_current(object.revision()))
     }
 
     /// Group, version and kind of objects.
@@ -118,6 +124,11 @@ impl Resource {
             Some(namespace) => KeyPrefix::namespace(&self.storage_group, &self.plural, namespace),
             None => KeyPrefix::resource(&self.storage_group, &self.plural),
         }
+    }
+
+    /// Whether objects are questions that are answered at once: what can only be created is never stored.
+    pub(crate) fn is_review(&self) -> bool {
+        self.verbs == ["create"]
     }
 
     /// Whether the verb is offered on the resource itself.

@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+mod demo;
 mod up;
 
 use std::process::ExitCode;
@@ -7,6 +8,8 @@ use std::process::ExitCode;
 /// What to do.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    /// Show an operator reconcile against an embedded control plane.
+    Demo(demo::Demo),
     /// Run a control plane until interrupted.
     Up(up::Up),
 }
@@ -14,6 +17,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         match self {
+            Self::Demo(demo) => demo.run().await,
             Self::Up(up) => up.run().await,
         }
     }

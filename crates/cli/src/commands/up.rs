@@ -10,8 +10,10 @@ use std::time::Instant;
 use anyhow::Context;
 use kubewright_apiserver::serving::{Authority, Listening, reachable};
 use kubewright_apiserver::{ApiServer, Options};
+use kubewright_controllers::{ControllerOptions, ControllerSet};
 use kubewright_net::kubeconfig::{self, Entry, KubeconfigError};
 use kubewright_net::{Identity, ServeLimits};
+use kubewright_runtime::Handle;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -40,6 +42,10 @@ pub(crate) struct Up {
     #[arg(long, value_name = "PATH")]
     ready_file: Option<PathBuf>,
 
+    /// Run the API server alone: nothing ends namespaces, collects garbage or runs pods.
+    #[arg(long)]
+    no_controllers: bool,
+
     /// Serve resources beyond the default, as kube-apiserver does: `api/all=true`, `group/version=true`.
     #[arg(long, default_value = "", value_name = "LIST")]
     runtime_config: String,
@@ -49,17 +55,13 @@ impl Up {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let started = Instant::now();
         // Before anything is written, so that an interrupt from here on leaves nothing behind.
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut terminate = signal(SignalKind::terminate())?;
-        let listening = self.listen().await?;
-        let written = self.announce(&listening, started)?;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-        let stopped = written.take_back();
-        listening.serving.stop().await;
-        stopped?;
+        let interrupted = interrupted()?;
+        let running = self.listen().await?;
+        let written = self.announce(&running, started)?;
+        interrupted.await;
+        let taken_back = written.take_back();
+        let stopped = running.stop().await;
+        taken_back.and(stopped)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -86,7 +88,26 @@ impl Up {
             .context("the API server did not start")?;
         let tls = authority.server_config(&[address.ip()])?;
         let serving = Listening::start(&server, listener, Some(tls), ServeLimits::default())?;
-        Ok(Running { serving, authority })
+        let controllers = if self.no_controllers {
+            None
+        } else {
+            let root_ca = Some(authority.certificate_pem());
+            let set = ControllerSet::new(ControllerOptions {
+                root_ca,
+                ..ControllerOptions::default()
+            });
+            Some(
+                set.start(&server.service())
+                    .ready()
+                    .await
+                    .context("the controllers did not start")?,
+            )
+        };
+        Ok(Running {
+            serving,
+            authority,
+            controllers,
+        })
     }
 
     /// Tells the world, now that requests are answered.
@@ -124,6 +145,19 @@ impl Up {
 struct Running {
     serving: Listening,
     authority: Authority,
+    controllers: Option<Handle>,
+}
+
+impl Running {
+    /// Controllers first, so that they end while the server still answers them.
+    async fn stop(self) -> anyhow::Result<()> {
+        let stopped = match self.controllers {
+            Some(controllers) => controllers.stop().await,
+            None => Ok(()),
+        };
+        self.serving.stop().await;
+        stopped.context("the controllers did not stop in order")
+    }
 }
 
 /// The traces of this command outside its process.
@@ -193,8 +227,20 @@ fn unwritable(path: &Path, error: KubeconfigError) -> Advised {
     )
 }
 
+/// Resolves on SIGINT or SIGTERM, from the moment of this call on.
+pub(super) fn interrupted() -> anyhow::Result<impl Future<Output = ()>> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
 /// `kubewright` in the user's folder for state (XDG Base Directory Specification).
-fn state_folder() -> anyhow::Result<PathBuf> {
+pub(super) fn state_folder() -> anyhow::Result<PathBuf> {
     let absolute = |name: &str| {
         std::env::var_os(name)
             .map(PathBuf::from)

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use kubewright_apiserver::serving::{Authority, Listening};
-use kubewright_apiserver::{ApiServer, Options};
 use kubewright_net::{Identity, ServeLimits, kubeconfig};
+use kubewright_testing::{TestEnv, TestEnvOptions};
 use tokio::net::TcpListener;
 use tokio::runtime::{Handle, Runtime};
 
@@ -33,7 +33,21 @@ pub struct Kubectl {
     binary: PathBuf,
     home: tempfile::TempDir,
     runtime: Handle,
-    server: Option<Listening>,
+    cluster: Option<Cluster>,
+}
+
+/// What runs behind the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// Nothing: the server alone, as envtest has it.
+    Nothing,
+    /// All controllers, with one simulated node.
+    Controllers,
+}
+
+struct Cluster {
+    env: TestEnv,
+    serving: Listening,
 }
 
 /// What a run of kubectl printed.
@@ -47,14 +61,16 @@ pub struct Output {
 
 impl Kubectl {
     /// Starts a server and writes a kubeconfig for its administrator.
-    pub fn start(binary: PathBuf, runtime: &Handle) -> Result<Self> {
+    pub fn start(binary: PathBuf, runtime: &Handle, behind: Behind) -> Result<Self> {
         let home = tempfile::tempdir()?;
-        let server = runtime.block_on(serve(&home.path().join("config")))?;
+        let cluster = runtime.block_on(serve(&home.path().join("config"), behind))?;
+        let cluster = Some(cluster);
+        let runtime = runtime.clone();
         Ok(Self {
             binary,
             home,
-            runtime: runtime.clone(),
-            server: Some(server),
+            runtime,
+            cluster,
         })
     }
 
@@ -120,8 +136,19 @@ impl Kubectl {
 
 impl Drop for Kubectl {
     fn drop(&mut self) {
-        if let Some(server) = self.server.take() {
-            self.runtime.block_on(server.stop());
+        if let Some(Cluster { env, serving }) = self.cluster.take() {
+            let stopped = self.runtime.block_on(async {
+                let stopped = env.stop().await;
+                serving.stop().await;
+                stopped
+            });
+            // A scenario that failed has said why already.
+            if let Err(error) = stopped.map_err(anyhow::Error::from) {
+                assert!(
+                    std::thread::panicking(),
+                    "the controllers did not stop in order: {error:#}"
+                );
+            }
         }
     }
 }
@@ -174,28 +201,26 @@ impl std::fmt::Display for Output {
     }
 }
 
-async fn serve(config: &Path) -> Result<Listening> {
+async fn serve(config: &Path, behind: Behind) -> Result<Cluster> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let authority = Authority::new(Arc::new(rustls::crypto::ring::default_provider()))?;
-    let options = Options {
-        client_certificates: Some(authority.verifier()?),
-        advertise_address: address,
-        ..Options::default()
+    let mut options = match behind {
+        Behind::Nothing => TestEnvOptions::without_controllers(),
+        Behind::Controllers => TestEnvOptions::default(),
     };
-    let server = ApiServer::start(options).await?;
-    let serving = Listening::start(
-        &server,
-        listener,
-        Some(authority.server_config(&[address.ip()])?),
-        ServeLimits::default(),
-    )?;
+    options.server.client_certificates = Some(authority.verifier()?);
+    options.server.advertise_address = address;
+    options.controllers.root_ca = Some(authority.certificate_pem());
+    let env = TestEnv::start(options).await?;
+    let tls = authority.server_config(&[address.ip()])?;
+    let serving = Listening::start(env.server(), listener, Some(tls), ServeLimits::default())?;
     let admin = Identity::new("admin", ["system:masters"]);
     kubeconfig::merge_entry(
         config,
         &authority.kubeconfig_entry("kubewright", address, &admin)?,
     )?;
-    Ok(serving)
+    Ok(Cluster { env, serving })
 }
 
 /// Splits a line at blanks; single quotes hold words together.

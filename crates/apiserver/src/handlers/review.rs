@@ -1,0 +1,123 @@
+//! Reviews: questions that are posted and answered at once, and never stored.
+//!
+//! Who am I, may I, may somebody else, is this token good (groups `authentication.k8s.io` and `authorization.k8s.io`). The answers are
+//! those of the server's own authenticator and authorizer.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use kubewright_core::{FieldError, FieldPath, Status};
+use kubewright_net::{Body, Identity};
+use serde_json::{Map, Value, json};
+
+use super::Call;
+use super::response::Rendering;
+use super::write::{self, Written};
+use crate::authorization::Access;
+use crate::error::ApiResult;
+
+/// Answers the review in the body.
+pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
+    let rendering = Rendering::new(call)?;
+    let options = write::options(call)?;
+    let incoming = write::read(call, body, &options)?;
+    let mut review = incoming.object;
+    let spec = review.get("spec").cloned().unwrap_or_default();
+    let status = match call.resource.kind.as_str() {
+        "SelfSubjectReview" => json!({"userInfo": user_info(&call.identity)}),
+        "TokenReview" => token(call, spec["token"].as_str().unwrap_or_default()),
+        "SelfSubjectRulesReview" => rules(call),
+        "SelfSubjectAccessReview" => access(call, &call.identity, &spec)?,
+        "SubjectAccessReview" | "LocalSubjectAccessReview" => access(call, &subject(call, &spec)?, &spec)?,
+        _ => return Err(Status::method_not_allowed(&call.group_resource(), "create").into()),
+    };
+    review["status"] = status;
+    Ok(write::answer(
+        &rendering,
+        StatusCode::CREATED,
+        &Written::Shown(review),
+        &incoming.warnings,
+    ))
+}
+
+fn user_info(identity: &Identity) -> Value {
+    let mut info = Map::new();
+    info.insert("username".into(), identity.user.as_str().into());
+    if !identity.uid.is_empty() {
+        info.insert("uid".into(), identity.uid.as_str().into());
+    }
+    if !identity.groups.is_empty() {
+        info.insert("groups".into(), json!(identity.groups));
+    }
+    if !identity.extra.is_empty() {
+        info.insert("extra".into(), json!(identity.extra));
+    }
+    Value::Object(info)
+}
+
+fn token(call: &Call<'_>, token: &str) -> Value {
+    match call.server.authenticator.by_token(token) {
+        Some(identity) => json!({"authenticated": true, "user": user_info(&identity)}),
+        None => json!({"user": {}, "error": "invalid bearer token"}),
+    }
+}
+
+fn rules(call: &Call<'_>) -> Value {
+    let (resources, paths) = call.server.authorizer.rules(&call.identity);
+    json!({"resourceRules": resources, "nonResourceRules": paths, "incomplete": false})
+}
+
+fn access(call: &Call<'_>, who: &Identity, spec: &Value) -> ApiResult<Value> {
+    let access = match (spec.get("resourceAttributes"), spec.get("nonResourceAttributes")) {
+        (Some(_), None) => Access::Resource,
+        (None, Some(attributes)) => Access::Path(attributes["path"].as_str().unwrap_or_default()),
+        _ => {
+            let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+            let error = FieldError::invalid(
+                FieldPath::new("spec").child("resourceAttributes"),
+                Value::Null,
+                why,
+            );
+            return Err(Status::invalid(&call.resource.group_kind(), "", &[error]).into());
+        }
+    };
+    Ok(match call.server.authorizer.allows(who, &access) {
+        true => json!({"allowed": true}),
+        false => json!({"allowed": false, "reason": "the user is not authenticated"}),
+    })
+}
+
+/// The user that a review asks about.
+fn subject(call: &Call<'_>, spec: &Value) -> ApiResult<Identity> {
+    let texts = |value: &Value| -> Vec<String> {
+        value
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|text| text.as_str().map(str::to_owned))
+            .collect()
+    };
+    let user = spec["user"].as_str().unwrap_or_default().to_owned();
+    let groups = texts(&spec["groups"]);
+    if user.is_empty() && groups.is_empty() {
+        let error = FieldError::invalid(
+            FieldPath::new("spec").child("user"),
+            "",
+            "at least one of user or group must be specified",
+        );
+        return Err(Status::invalid(&call.resource.group_kind(), "", &[error]).into());
+    }
+    let extra: BTreeMap<String, Vec<String>> = spec["extra"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, values)| (key.clone(), texts(values)))
+        .collect();
+    Ok(Identity {
+        user,
+        uid: spec["uid"].as_str().unwrap_or_default().to_owned(),
+        groups,
+        extra,
+    })
+}

@@ -1,0 +1,187 @@
+//! The environment: what it holds and how it starts and stops.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use kubewright_apiserver::{ApiServer, Options};
+use kubewright_client::{Api, Client, Error, WriteOptions};
+use kubewright_controllers::{ControllerOptions, ControllerSet};
+use kubewright_core::DynamicObject;
+use kubewright_net::Identity;
+use kubewright_runtime::{Handle, Manager, ManagerOptions, Operator};
+use kubewright_schema::Definition;
+
+use crate::TestEnvError;
+
+/// How an environment is set up. Every value is valid.
+#[derive(Debug)]
+pub struct TestEnvOptions {
+    /// The API server. Default: its own defaults, state in memory.
+    pub server: Options,
+    /// Which controllers run. Default: all, with one simulated node.
+    pub controllers: ControllerOptions,
+    /// How long [`TestEnv::wait_for`] and [`TestEnv::install`] wait. Default: 30 s, far beyond what anything here takes.
+    pub wait_limit: Duration,
+}
+
+impl Default for TestEnvOptions {
+    fn default() -> Self {
+        Self {
+            server: Options::default(),
+            controllers: ControllerOptions::default(),
+            wait_limit: Duration::from_secs(30),
+        }
+    }
+}
+
+impl TestEnvOptions {
+    /// An API server alone, as envtest has it.
+    pub fn without_controllers() -> Self {
+        let controllers = ControllerOptions {
+            controllers: BTreeSet::new(),
+            ..ControllerOptions::default()
+        };
+        Self {
+            controllers,
+            ..Self::default()
+        }
+    }
+}
+
+/// A server, its controllers and an administrator's client, in this process.
+///
+/// Dropping it ends everything without waiting; [`stop`](Self::stop) waits and tells of failures.
+#[derive(Debug)]
+pub struct TestEnv {
+    server: ApiServer,
+    controllers: Option<Handle>,
+    client: Client,
+    pub(crate) wait_limit: Duration,
+}
+
+impl TestEnv {
+    /// Starts an environment on the current tokio runtime. Requests are answered and controllers work when this returns.
+    ///
+    /// # Errors
+    /// When the server or a controller does not start.
+    pub async fn start(options: TestEnvOptions) -> Result<Self, TestEnvError> {
+        let server = ApiServer::start(options.server).await?;
+        let service = server.service();
+        let controllers = if options.controllers.controllers.is_empty() {
+            None
+        } else {
+            Some(
+                ControllerSet::new(options.controllers)
+                    .start(&service)
+                    .ready()
+                    .await?,
+            )
+        };
+        let client = Client::in_process(service, Identity::new("test", ["system:masters"]), "default");
+        Ok(Self {
+            server,
+            controllers,
+            client,
+            wait_limit: options.wait_limit,
+        })
+    }
+
+    /// The administrator's client; its default namespace is `default`.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// A client of somebody else.
+    pub fn client_as(&self, identity: Identity) -> Client {
+        Client::in_process(self.server.service(), identity, "default")
+    }
+
+    /// The server, to listen on a socket for instance.
+    pub fn server(&self) -> &ApiServer {
+        &self.server
+    }
+
+    /// Creates the operator's custom resource definitions and waits until their kinds are served.
+    ///
+    /// # Errors
+    /// When the server refuses a definition or does not serve it in time.
+    pub async fn install(&self, operator: &Operator) -> Result<(), TestEnvError> {
+        self.install_definitions(operator.definitions()).await
+    }
+
+    /// The same for definitions by themselves.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub async fn install_definitions(&self, definitions: &[Definition]) -> Result<(), TestEnvError> {
+        let api = Api::<DynamicObject>::dynamic_all(&self.client, &crate::wait::definitions());
+        for definition in definitions {
+            let value = definition.to_value();
+            let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+            let object: DynamicObject =
+                serde_json::from_value(value).map_err(|error| TestEnvError::TimedOut {
+                    what: format!("reading the definition {name}"),
+                    limit: Duration::ZERO,
+                    last: error.to_string(),
+                })?;
+            match api.create(&object, &WriteOptions::default()).await {
+                Err(error) if !error.is_already_exists() => return Err(error.into()),
+                _ => {}
+            }
+            self.wait_for(&api, &name, |found| {
+                found.is_some_and(crate::wait::is_established)
+            })
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// Runs an operator as the administrator; it works when this returns. Its kinds must be [installed](Self::install).
+    ///
+    /// # Errors
+    /// When its caches do not sync.
+    pub async fn run(&self, operator: &Operator) -> Result<Handle, TestEnvError> {
+        self.run_with(operator, ManagerOptions::default()).await
+    }
+
+    /// The same with options.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub async fn run_with(
+        &self,
+        operator: &Operator,
+        options: ManagerOptions,
+    ) -> Result<Handle, TestEnvError> {
+        Ok(Manager::new(&self.client, operator, options)
+            .start()
+            .ready()
+            .await?)
+    }
+
+    /// Stops the controllers, then the server, and waits for both.
+    ///
+    /// # Errors
+    /// When a controller failed or did not stop in time.
+    pub async fn stop(mut self) -> Result<(), TestEnvError> {
+        if let Some(controllers) = self.controllers.take() {
+            controllers.stop().await?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for TestEnv {
+    fn drop(&mut self) {
+        self.server.shut_down();
+    }
+}
+
+/// Whether an error says that there is no such object.
+pub(crate) fn absent<K>(result: Result<K, Error>) -> Result<Option<K>, Error> {
+    match result {
+        Ok(object) => Ok(Some(object)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
+}

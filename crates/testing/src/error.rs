@@ -1,0 +1,32 @@
+//! What can go wrong with a [`TestEnv`](crate::TestEnv).
+
+use std::time::Duration;
+
+use kubewright_apiserver::StartError;
+use kubewright_client::Error as ClientError;
+use kubewright_runtime::RunError;
+
+/// Why an environment did not do what a test asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TestEnvError {
+    /// The API server did not start.
+    #[error("the API server did not start")]
+    Server(#[from] StartError),
+    /// The controllers did not start or did not stop in order.
+    #[error("the controllers failed")]
+    Controllers(#[from] RunError),
+    /// A request failed.
+    #[error("a request failed")]
+    Request(#[from] ClientError),
+    /// What was waited for did not come true in time.
+    #[error("{what} did not come true within {limit:?}; last seen: {last}")]
+    TimedOut {
+        /// What was waited for.
+        what: String,
+        /// How long.
+        limit: Duration,
+        /// The last state, as JSON.
+        last: String,
+    },
+}
