@@ -18,8 +18,8 @@ pub struct RbacOptions {
     pub namespace: Option<String>,
 }
 
-/// The account that the operator runs as: `rbac/service_account.yaml`, `rbac/role.yaml` with the rights that the operator
-/// asks for, and `rbac/role_binding.yaml`. The role is a cluster role, since an operator follows its kinds in all
+/// The account that the operator runs as: `rbac/service_account.yaml` and `rbac/namespace.yaml` that it is in,
+/// `rbac/role.yaml` with the rights that the operator asks for, and `rbac/role_binding.yaml`. The role is a cluster role, since an operator follows its kinds in all
 /// namespaces. An operator without rights gets neither role nor binding.
 ///
 /// # Errors
@@ -32,6 +32,10 @@ pub fn rbac(operator: &Operator, options: &RbacOptions) -> Result<Tree, Manifest
         .clone()
         .unwrap_or_else(|| format!("{name}-system"));
     let mut tree = Tree::new();
+    tree.insert_object(
+        "rbac/namespace.yaml",
+        &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}),
+    )?;
     tree.insert_object(
         "rbac/service_account.yaml",
         &json!({

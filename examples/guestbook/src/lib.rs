@@ -31,6 +31,9 @@ use kubewright::{Controller, Operator, Right};
 pub use crate::reconciler::{FINALIZER, GuestbookReconciler};
 pub use crate::resource::{Guestbook, GuestbookSpec, GuestbookStatus};
 
+/// A guestbook to try the operator with, as YAML.
+pub const SAMPLE: &str = include_str!("../config/sample.yaml");
+
 /// The operator, ready to be run, or to have its manifests printed.
 #[must_use]
 pub fn operator() -> Operator {

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -17,7 +18,11 @@ enum Command {
     /// Print the custom resource definition.
     Crd,
     /// Print the definition, the account that the operator runs as and its rights.
-    Manifests,
+    Manifests {
+        /// Write them to this folder instead, one file each.
+        #[arg(long, value_name = "FOLDER")]
+        output: Option<PathBuf>,
+    },
 }
 
 #[tokio::main]
@@ -45,7 +50,13 @@ impl Command {
                 operator.run(&client, kubewright::shutdown_signal()).await?;
             }
             Self::Crd => print(&crds(&operator, &CrdOptions::default())?.to_stream())?,
-            Self::Manifests => print(&install(&operator, &Options::default())?.to_stream())?,
+            Self::Manifests { output } => {
+                let tree = install(&operator, &Options::default())?;
+                match output {
+                    None => print(&tree.to_stream())?,
+                    Some(folder) => drop(tree.write_to(&folder)?),
+                }
+            }
         }
         Ok(())
     }
