@@ -15,6 +15,7 @@
 //! ```
 
 mod deployment;
+mod gc;
 mod identity;
 mod namespace;
 mod node;

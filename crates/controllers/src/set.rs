@@ -7,7 +7,7 @@ use kubewright_net::HttpService;
 use kubewright_runtime::{Handle, Manager, ManagerOptions, Operator};
 
 use crate::node::NodeOptions;
-use crate::{deployment, identity, namespace, node, replica_set, root_ca, service_account};
+use crate::{deployment, gc, identity, namespace, node, replica_set, root_ca, service_account};
 
 /// A controller, or a group of them that work together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,6 +15,8 @@ use crate::{deployment, identity, namespace, node, replica_set, root_ca, service
 pub enum ControllerName {
     /// Empties and ends namespaces that are being deleted.
     Namespace,
+    /// Deletes objects whose owners are gone.
+    GarbageCollector,
     /// Gives each namespace its service account `default`.
     ServiceAccount,
     /// Gives each namespace the config map `kube-root-ca.crt`. Does nothing without a certificate.
@@ -29,8 +31,9 @@ pub enum ControllerName {
 
 impl ControllerName {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Namespace,
+        Self::GarbageCollector,
         Self::ServiceAccount,
         Self::RootCa,
         Self::ReplicaSet,
@@ -78,6 +81,7 @@ impl ControllerSet {
         for name in &options.controllers {
             operator = match name {
                 ControllerName::Namespace => operator.controller(namespace::controller()),
+                ControllerName::GarbageCollector => gc::add_to(operator),
                 ControllerName::ServiceAccount => operator.controller(service_account::controller()),
                 ControllerName::RootCa => match &options.root_ca {
                     Some(certificate) => operator.controller(root_ca::controller(certificate)),

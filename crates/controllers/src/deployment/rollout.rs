@@ -325,7 +325,7 @@ mod tests {
         let noted = json!({DESIRED: "10", MAX: "13"});
         // sizes, wanted, expected
         for (before, desired, expect) in [
-            ([8, 5], 20, vec![(0, 14), (1, 9)]),
+            ([8, 5], 20, vec![(0, 15), (1, 10)]),
             ([8, 5], 5, vec![(0, 4), (1, 3)]),
             ([8, 5], 0, vec![(0, 0), (1, 0)]),
             ([8, 0], 3, vec![(0, 3)]),
