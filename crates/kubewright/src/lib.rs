@@ -90,3 +90,8 @@ pub use kubewright_schema as schema;
 #[cfg(feature = "testing")]
 pub use kubewright_testing as testing;
 pub use kubewright_yaml as yaml;
+
+/// The README's examples, so that they keep compiling.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -168,7 +168,7 @@ pub fn label_annotate_patch(kubectl: &Kubectl) -> Result<()> {
     kubectl.run("patch deployment web --type=json -p '[{\"op\":\"replace\",\"path\":\"/spec/replicas\",\"value\":7}]'")?;
     kubectl
         .run("get deployment web -o jsonpath={.spec.replicas}/{.metadata.generation}")?
-        .is("7/4")?;
+        .is("7/5")?;
     kubectl.run("set image deployment/web main=nginx:1.28")?;
     kubectl
         .run("get deployment web -o jsonpath={.spec.template.spec.containers[?(@.name==\"main\")].image}")?
@@ -208,7 +208,7 @@ pub fn apply(kubectl: &Kubectl) -> Result<()> {
         .has(&["configured (server dry run)"])?;
     kubectl
         .run("get deployment web -o jsonpath={.spec.replicas}")?
-        .is("4")?;
+        .is("2")?;
     let file = kubectl.write("web.yaml", &WEB.replace("replicas: 2", "replicas: 6"))?;
     kubectl
         .run(&format!("replace -f {file}"))?
