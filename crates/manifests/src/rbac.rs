@@ -26,7 +26,7 @@ pub struct RbacOptions {
 ///
 /// None that a caller could cause; [`ManifestError`] since all manifests are made in the same way.
 pub fn rbac(operator: &Operator, options: &RbacOptions) -> Result<Tree, ManifestError> {
-    let name = options.name.as_deref().unwrap_or(operator.name());
+    let name = options.name.as_deref().unwrap_or_else(|| operator.name());
     let namespace = options
         .namespace
         .clone()

@@ -2,9 +2,10 @@
 
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference};
 use kubewright::client::{DeleteOptions, Error as ClientError, Preconditions};
 use kubewright::core::{Namespaced, Resource, StaticResource};
+use kubewright::runtime::object_reference;
 use kubewright::{
     Context, Error, Finalizer, Note, ObjectKey, Outcome, Patch, Reconciler, Request, WriteOptions,
 };
@@ -100,9 +101,13 @@ where
         }
     };
     let written = written.map_err(|error| refused(ctx, guestbook, error))?;
-    let note = format!("{reason} {} {}", K::KIND, key.name);
-    ctx.events()
-        .publish(guestbook, Note::normal(reason, action, note));
+    let note = Note::normal(reason, action, format!("{reason} {} {}", K::KIND, key.name));
+    // Events about one object that differ in their words alone are counted as one: the child tells them apart.
+    let child = ObjectReference {
+        resource_version: None,
+        ..object_reference(&written)
+    };
+    ctx.events().publish(guestbook, note.related_to(child));
     Ok(written)
 }
 
@@ -128,7 +133,7 @@ async fn enlist(ctx: &Context, guestbook: &Guestbook) -> Result<(), Error> {
         None => match api.create(&desired, &options).await {
             // Another guestbook of the namespace was faster.
             Err(error) if error.is_already_exists() => {}
-            created => return Ok(drop(created?)),
+            created => return created.map(drop).map_err(Error::from),
         },
     }
     let patch = Patch::Merge(directory::list(guestbook));

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A page with a message, and servers that show it.
 #[derive(CustomResource, Schema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::duplicated_attributes, reason = "two columns have one type")]
 #[resource(
     group = "example.kubewright.dev",
     version = "v1",
