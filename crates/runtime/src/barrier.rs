@@ -224,3 +224,133 @@ fn forget_oldest(pending: &mut HashMap<ObjectKey, Pending>) {
         pending.remove(&key);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store by hand: uid and version of the object `n/x`, and the version of the store.
+    struct Store(Option<(&'static str, u64)>, u64);
+
+    impl Seen for Store {
+        fn object(&self, _: &ObjectKey) -> Option<(String, ResourceVersion)> {
+            self.0.map(|(uid, version)| (uid.to_owned(), version.into()))
+        }
+
+        fn version(&self) -> ResourceVersion {
+            self.1.into()
+        }
+    }
+
+    fn key() -> ObjectKey {
+        ObjectKey::namespaced("n", "x")
+    }
+
+    fn wrote(uid: &str, version: u64) -> Written {
+        Written {
+            key: key(),
+            uid: uid.to_owned(),
+            version: version.into(),
+            labels: vec![("app".to_owned(), "a".to_owned())],
+            gone: false,
+        }
+    }
+
+    fn deleted(uid: &str) -> Written {
+        Written {
+            version: ResourceVersion::default(),
+            gone: true,
+            ..wrote(uid, 0)
+        }
+    }
+
+    #[test]
+    fn reads_wait_for_what_was_written() {
+        let all = WatchScope::default;
+        let elsewhere = || WatchScope::namespace("m");
+        let labelled = |labels: &str| WatchScope {
+            labels: labels.parse().unwrap(),
+            ..WatchScope::default()
+        };
+        let by_field = || WatchScope {
+            fields: "status.phase=Running".parse().unwrap(),
+            ..WatchScope::default()
+        };
+        // scope, writes, store, whether a read has to wait
+        let rows: Vec<(WatchScope, Vec<Written>, Store, bool)> = vec![
+            (all(), vec![], Store(None, 1), false),
+            (all(), vec![wrote("u", 5)], Store(None, 4), true),
+            (all(), vec![wrote("u", 5)], Store(Some(("u", 4)), 4), true),
+            (all(), vec![wrote("u", 5)], Store(Some(("u", 5)), 5), false),
+            (all(), vec![wrote("u", 5)], Store(Some(("u", 6)), 4), false),
+            // Made and gone again since, or replaced by another of the name.
+            (all(), vec![wrote("u", 5)], Store(None, 7), false),
+            (all(), vec![wrote("u", 5)], Store(Some(("v", 7)), 7), false),
+            (all(), vec![wrote("u", 5)], Store(Some(("old", 3)), 4), true),
+            (all(), vec![deleted("u")], Store(Some(("u", 5)), 5), true),
+            (all(), vec![deleted("u")], Store(None, 5), false),
+            (all(), vec![deleted("u")], Store(Some(("v", 6)), 6), false),
+            // It has not even been seen to come.
+            (all(), vec![wrote("u", 5), deleted("u")], Store(None, 4), true),
+            (all(), vec![wrote("u", 5), deleted("u")], Store(None, 6), false),
+            // Answers come in any order; the newest write counts.
+            (
+                all(),
+                vec![wrote("u", 9), wrote("u", 5)],
+                Store(Some(("u", 6)), 6),
+                true,
+            ),
+            (all(), vec![deleted("u"), wrote("v", 9)], Store(None, 8), true),
+            (elsewhere(), vec![wrote("u", 5)], Store(None, 4), false),
+            (labelled("app=a"), vec![wrote("u", 5)], Store(None, 4), true),
+            (labelled("app=b"), vec![wrote("u", 5)], Store(None, 4), false),
+            // It was in the selection and leaves it.
+            (
+                labelled("app=b"),
+                vec![wrote("u", 5)],
+                Store(Some(("u", 4)), 4),
+                true,
+            ),
+            (by_field(), vec![wrote("u", 5)], Store(None, 4), false),
+        ];
+        let now = Instant::now();
+        for (scope, writes, store, waits) in rows {
+            let text = format!("{scope:?} {writes:?} {:?} {}", store.0, store.1);
+            for (reads, waits) in [
+                (Reads::Key(&key()), waits),
+                (Reads::All, waits),
+                (Reads::Namespace("n"), waits),
+                (Reads::Namespace("other"), false),
+                (Reads::Key(&ObjectKey::namespaced("n", "y")), false),
+            ] {
+                let barrier = Barrier::new(scope.clone());
+                writes.iter().for_each(|write| barrier.record(write, now));
+                assert_eq!(
+                    barrier.unseen(reads, &store, now).is_some(),
+                    waits,
+                    "{reads:?} {text}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn writes_are_forgotten_by_time_and_by_number() {
+        let (barrier, start) = (Barrier::new(WatchScope::default()), Instant::now());
+        let nothing = Store(None, 0);
+        barrier.record(&wrote("u", 5), start);
+        let later = start + WRITE_EXPIRY + Duration::from_secs(1);
+        assert!(barrier.unseen(Reads::All, &nothing, start).is_some());
+        assert!(barrier.unseen(Reads::All, &nothing, later).is_none());
+        for number in 0..=MAX_PENDING_WRITES {
+            let write = Written {
+                key: ObjectKey::namespaced("n", format!("o{number}")),
+                ..wrote("u", 5)
+            };
+            barrier.record(&write, later + Duration::from_nanos(number as u64));
+        }
+        assert_eq!(barrier.pending.lock().len(), MAX_PENDING_WRITES);
+        let first = ObjectKey::namespaced("n", "o0");
+        assert!(barrier.unseen(Reads::Key(&first), &nothing, later).is_none());
+    }
+}

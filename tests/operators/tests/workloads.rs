@@ -1,5 +1,10 @@
 //! Deployments, replica sets, pods and namespaces, from the outside.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking, as tests do"
+)]
+
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, ServiceAccount};
 use kubewright_client::{Api, DeleteOptions, Patch, WriteOptions};

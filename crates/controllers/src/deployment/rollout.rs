@@ -167,7 +167,7 @@ fn share(revision: &Revision, allowed: i64, left: i64, change: i64) -> i64 {
         .annotation(MAX)
         .and_then(|noted| noted.parse().ok())
         .filter(|noted: &i64| *noted > 0)
-        .unwrap_or(allowed.max(1));
+        .unwrap_or_else(|| allowed.max(1));
     let exact = revision.replicas as f64 * allowed as f64 / before as f64;
     let share = exact.round() as i64 - revision.replicas;
     if change > 0 {

@@ -192,8 +192,8 @@ fn everything_without_an_owner_goes_and_nothing_else() {
             }
         }
         let mut deleted = BTreeSet::new();
-        for number in 0..count {
-            if owners[number].is_empty() && random.bool() {
+        for (number, of) in owners.iter().enumerate() {
+            if of.is_empty() && random.bool() {
                 deleted.insert(number);
                 let policy =
                     [PropagationPolicy::Background, PropagationPolicy::Foreground][random.usize(..2)];

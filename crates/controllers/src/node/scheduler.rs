@@ -51,7 +51,10 @@ impl Reconciler for Scheduler {
             }
             let load = lister.by_index(BY_NODE, node.name()).await?.len();
             let candidate = (load, node.name().to_owned());
-            best = Some(best.map_or(candidate.clone(), |best| best.min(candidate)));
+            best = Some(match best {
+                Some(best) => best.min(candidate),
+                None => candidate,
+            });
         }
         let api = ctx.api::<Pod>(request.namespace());
         let Some((_, node)) = best else {

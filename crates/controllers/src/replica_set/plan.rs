@@ -25,7 +25,7 @@ pub(super) fn plan<'a>(active: &[&'a Pod], wanted: usize) -> Plan<'a> {
         Ordering::Less => Plan::Create((wanted - active.len()).min(BURST)),
         Ordering::Greater => {
             let mut victims = active.to_vec();
-            victims.sort_by(|a, b| worth(a).cmp(&worth(b)));
+            victims.sort_by_cached_key(|pod| worth(pod));
             victims.truncate((active.len() - wanted).min(BURST));
             Plan::Delete(victims)
         }
