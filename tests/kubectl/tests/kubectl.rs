@@ -3,6 +3,12 @@
 //! The binaries are fetched by `cargo xtask kubectl`; `KUBEWRIGHT_KUBECTL` names another folder with `<minor>/kubectl` in it. A version
 //! that is not there is shown as skipped.
 
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test tells what it skips"
+)]
+
 mod harness;
 mod scenarios;
 

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Handle, Runtime};
 
 /// The runtime on which all servers of this process run.
-pub fn runtime() -> Runtime {
+pub(crate) fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -21,7 +21,7 @@ pub fn runtime() -> Runtime {
 }
 
 /// Where kubectl of a version is, if it is there.
-pub fn binary(version: &str) -> Option<PathBuf> {
+pub(crate) fn binary(version: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("KUBEWRIGHT_KUBECTL")
         .map(PathBuf::from)
         .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/kubectl"));
@@ -29,7 +29,7 @@ pub fn binary(version: &str) -> Option<PathBuf> {
 }
 
 /// kubectl with a server of its own and an empty home.
-pub struct Kubectl {
+pub(crate) struct Kubectl {
     binary: PathBuf,
     home: tempfile::TempDir,
     runtime: Handle,
@@ -38,7 +38,7 @@ pub struct Kubectl {
 
 /// What runs behind the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Behind {
+pub(crate) enum Behind {
     /// Nothing: the server alone, as envtest has it.
     Nothing,
     /// All controllers, with one simulated node.
@@ -52,16 +52,16 @@ struct Cluster {
 
 /// What a run of kubectl printed.
 #[derive(Debug)]
-pub struct Output {
-    pub stdout: String,
-    pub stderr: String,
-    pub code: Option<i32>,
+pub(crate) struct Output {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) code: Option<i32>,
     command: String,
 }
 
 impl Kubectl {
     /// Starts a server and writes a kubeconfig for its administrator.
-    pub fn start(binary: PathBuf, runtime: &Handle, behind: Behind) -> Result<Self> {
+    pub(crate) fn start(binary: PathBuf, runtime: &Handle, behind: Behind) -> Result<Self> {
         let home = tempfile::tempdir()?;
         let cluster = runtime.block_on(serve(&home.path().join("config"), behind))?;
         let cluster = Some(cluster);
@@ -75,35 +75,35 @@ impl Kubectl {
     }
 
     /// A file in the scenario's folder.
-    pub fn write(&self, name: &str, text: &str) -> Result<String> {
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<String> {
         let path = self.home.path().join(name);
         std::fs::write(&path, text)?;
         Ok(path.display().to_string())
     }
 
     /// Runs kubectl with the words of `line`; must succeed.
-    pub fn run(&self, line: &str) -> Result<Output> {
+    pub(crate) fn run(&self, line: &str) -> Result<Output> {
         let output = self.attempt(line, "")?;
         ensure!(output.code == Some(0), "{output}");
         Ok(output)
     }
 
     /// The same with something on its standard input, which `-f -` reads.
-    pub fn run_with(&self, line: &str, input: &str) -> Result<Output> {
+    pub(crate) fn run_with(&self, line: &str, input: &str) -> Result<Output> {
         let output = self.attempt(line, input)?;
         ensure!(output.code == Some(0), "{output}");
         Ok(output)
     }
 
     /// Runs kubectl; must fail.
-    pub fn fail(&self, line: &str) -> Result<Output> {
+    pub(crate) fn fail(&self, line: &str) -> Result<Output> {
         let output = self.attempt(line, "")?;
         ensure!(output.code != Some(0), "should have failed: {output}");
         Ok(output)
     }
 
     /// Runs kubectl, however it ends.
-    pub fn attempt(&self, line: &str, input: &str) -> Result<Output> {
+    pub(crate) fn attempt(&self, line: &str, input: &str) -> Result<Output> {
         let mut child = self.spawn(line)?;
         if let Some(mut stdin) = child.stdin.take() {
             // A kubectl that reads nothing may be gone already.
@@ -119,7 +119,7 @@ impl Kubectl {
     }
 
     /// Starts kubectl and lets it run.
-    pub fn spawn(&self, line: &str) -> Result<Child> {
+    pub(crate) fn spawn(&self, line: &str) -> Result<Child> {
         Command::new(&self.binary)
             .args(words(line)?)
             .arg("--request-timeout=30s")
@@ -155,7 +155,7 @@ impl Drop for Kubectl {
 
 impl Output {
     /// The standard output must hold each of these texts.
-    pub fn has(&self, texts: &[&str]) -> Result<&Self> {
+    pub(crate) fn has(&self, texts: &[&str]) -> Result<&Self> {
         for text in texts {
             ensure!(self.stdout.contains(text), "{text:?} is missing: {self}");
         }
@@ -163,7 +163,7 @@ impl Output {
     }
 
     /// The standard output must hold none of these texts.
-    pub fn lacks(&self, texts: &[&str]) -> Result<&Self> {
+    pub(crate) fn lacks(&self, texts: &[&str]) -> Result<&Self> {
         for text in texts {
             ensure!(
                 !self.stdout.contains(text),
@@ -174,7 +174,7 @@ impl Output {
     }
 
     /// The standard error must hold each of these texts.
-    pub fn complains(&self, texts: &[&str]) -> Result<&Self> {
+    pub(crate) fn complains(&self, texts: &[&str]) -> Result<&Self> {
         for text in texts {
             ensure!(
                 self.stderr.contains(text),
@@ -185,7 +185,7 @@ impl Output {
     }
 
     /// The standard output must be this, blanks at its ends aside.
-    pub fn is(&self, text: &str) -> Result<&Self> {
+    pub(crate) fn is(&self, text: &str) -> Result<&Self> {
         ensure!(self.stdout.trim() == text.trim(), "expected {text:?}: {self}");
         Ok(self)
     }

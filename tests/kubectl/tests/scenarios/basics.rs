@@ -27,7 +27,7 @@ spec:
         - containerPort: 80
 ";
 
-pub fn version(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn version(kubectl: &Kubectl) -> Result<()> {
     kubectl.run("version")?.has(&["Server Version: v1.37"])?;
     kubectl.run("get --raw /readyz")?.is("ok")?;
     kubectl
@@ -39,7 +39,7 @@ pub fn version(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn create_and_get(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn create_and_get(kubectl: &Kubectl) -> Result<()> {
     kubectl
         .run("create namespace shop")?
         .is("namespace/shop created")?;
@@ -82,7 +82,7 @@ pub fn create_and_get(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn columns(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn columns(kubectl: &Kubectl) -> Result<()> {
     kubectl.run_with("create -f -", WEB)?;
     kubectl.run("get deployments")?.has(&[
         "NAME",
@@ -122,7 +122,7 @@ pub fn columns(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn output_formats(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn output_formats(kubectl: &Kubectl) -> Result<()> {
     kubectl.run_with("create -f -", WEB)?;
     kubectl.run("get deployment web -o yaml")?.has(&[
         "apiVersion: apps/v1",
@@ -148,7 +148,7 @@ pub fn output_formats(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn label_annotate_patch(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn label_annotate_patch(kubectl: &Kubectl) -> Result<()> {
     kubectl.run_with("create -f -", WEB)?;
     kubectl
         .run("label deployment web tier=front")?
@@ -179,7 +179,7 @@ pub fn label_annotate_patch(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn apply(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn apply(kubectl: &Kubectl) -> Result<()> {
     kubectl
         .run_with("apply -f -", WEB)?
         .is("deployment.apps/web created")?;
@@ -217,7 +217,7 @@ pub fn apply(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn strict_validation(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn strict_validation(kubectl: &Kubectl) -> Result<()> {
     let misspelt = kubectl.write("misspelt.yaml", &WEB.replace("replicas:", "replica:"))?;
     kubectl
         .fail(&format!("create -f {misspelt}"))?
@@ -245,7 +245,7 @@ pub fn strict_validation(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn scale(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn scale(kubectl: &Kubectl) -> Result<()> {
     kubectl.run_with("create -f -", WEB)?;
     kubectl
         .run("scale deployment web --replicas=5")?
@@ -262,7 +262,7 @@ pub fn scale(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn delete(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn delete(kubectl: &Kubectl) -> Result<()> {
     kubectl.run("create configmap a")?;
     kubectl.run("create configmap b")?;
     kubectl
@@ -288,7 +288,7 @@ pub fn delete(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn api_resources(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn api_resources(kubectl: &Kubectl) -> Result<()> {
     kubectl.run("api-resources")?.has(&[
         "SHORTNAMES",
         "deployments",
@@ -315,7 +315,7 @@ pub fn api_resources(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn explain(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn explain(kubectl: &Kubectl) -> Result<()> {
     kubectl
         .run("explain deployment")?
         .has(&["GROUP:", "apps", "KIND:", "Deployment", "spec"])?;
@@ -328,7 +328,7 @@ pub fn explain(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn watch(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn watch(kubectl: &Kubectl) -> Result<()> {
     let mut child = kubectl.spawn("get configmaps -w -o name")?;
     let mut lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();
     // Whether it is listing or watching by now, it will tell of this one.
@@ -343,7 +343,7 @@ pub fn watch(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn wait(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn wait(kubectl: &Kubectl) -> Result<()> {
     kubectl.run_with("create -f -", WEB)?;
     kubectl
         .run("wait deployment web --for=jsonpath={.spec.replicas}=2 --timeout=10s")?
@@ -363,7 +363,7 @@ pub fn wait(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn describe(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn describe(kubectl: &Kubectl) -> Result<()> {
     kubectl.run_with("create -f -", WEB)?;
     kubectl
         .run("describe deployment web")?
@@ -380,7 +380,7 @@ pub fn describe(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn errors(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn errors(kubectl: &Kubectl) -> Result<()> {
     kubectl
         .fail("get strange")?
         .complains(&["the server doesn't have a resource type \"strange\""])?;
@@ -403,7 +403,7 @@ pub fn errors(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn selectors_and_pages(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn selectors_and_pages(kubectl: &Kubectl) -> Result<()> {
     for i in 0..7 {
         kubectl.run(&format!("create configmap c{i}"))?;
     }
@@ -434,7 +434,7 @@ pub fn selectors_and_pages(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn wrong_token(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn wrong_token(kubectl: &Kubectl) -> Result<()> {
     let address = kubectl
         .run("config view --minify -o jsonpath={.clusters[0].cluster.server}")?
         .stdout;

@@ -12,7 +12,7 @@ fn deploy(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn rollout(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn rollout(kubectl: &Kubectl) -> Result<()> {
     deploy(kubectl)?;
     kubectl.run("get deployment web")?.has(&["3/3"])?;
     kubectl.run("get pods -l app=web")?.has(&["Running", "1/1"])?;
@@ -35,7 +35,7 @@ pub fn rollout(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn background(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn background(kubectl: &Kubectl) -> Result<()> {
     deploy(kubectl)?;
     kubectl.run("delete deployment web")?;
     kubectl.run("wait replicasets,pods -l app=web --for=delete --timeout=20s")?;
@@ -45,7 +45,7 @@ pub fn background(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn foreground(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn foreground(kubectl: &Kubectl) -> Result<()> {
     deploy(kubectl)?;
     // Returns only once the dependants are gone.
     kubectl.run("delete deployment web --cascade=foreground --timeout=25s")?;
@@ -55,7 +55,7 @@ pub fn foreground(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn orphan(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn orphan(kubectl: &Kubectl) -> Result<()> {
     deploy(kubectl)?;
     kubectl.run("delete deployment web --cascade=orphan --timeout=25s")?;
     kubectl
@@ -67,7 +67,7 @@ pub fn orphan(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn namespace_ends(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn namespace_ends(kubectl: &Kubectl) -> Result<()> {
     kubectl.run("create namespace shop")?;
     kubectl.run("create deployment web -n shop --image=nginx:1.27 --replicas=2")?;
     kubectl.run("create configmap settings -n shop --from-literal=a=b")?;

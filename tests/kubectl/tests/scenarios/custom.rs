@@ -61,7 +61,7 @@ fn define(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn life(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn life(kubectl: &Kubectl) -> Result<()> {
     define(kubectl)?;
     kubectl
         .run("get crd widgets.example.com")?
@@ -110,7 +110,7 @@ pub fn life(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn validation(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn validation(kubectl: &Kubectl) -> Result<()> {
     define(kubectl)?;
     for (spec, complaint) in [
         ("{}", "spec.size: Required value"),
@@ -152,7 +152,7 @@ pub fn validation(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-pub fn apply_and_explain(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn apply_and_explain(kubectl: &Kubectl) -> Result<()> {
     define(kubectl)?;
     kubectl
         .run_with("apply -f -", WIDGET)?
@@ -174,7 +174,7 @@ pub fn apply_and_explain(kubectl: &Kubectl) -> Result<()> {
 }
 
 /// Definitions of large projects all install, and their kinds are served.
-pub fn fixtures(kubectl: &Kubectl) -> Result<()> {
+pub(crate) fn fixtures(kubectl: &Kubectl) -> Result<()> {
     let Some(folder) = std::env::var_os("KUBEWRIGHT_FIXTURES").map(PathBuf::from) else {
         println!("skipped: KUBEWRIGHT_FIXTURES is not set");
         return Ok(());

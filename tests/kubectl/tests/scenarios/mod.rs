@@ -9,10 +9,10 @@ use anyhow::Result;
 use crate::harness::{Behind, Kubectl};
 
 /// A scenario: it fails by its result.
-pub type Scenario = fn(&Kubectl) -> Result<()>;
+pub(crate) type Scenario = fn(&Kubectl) -> Result<()>;
 
 /// All scenarios by name, with what runs behind the server.
-pub const ALL: &[(&str, Behind, Scenario)] = &[
+pub(crate) const ALL: &[(&str, Behind, Scenario)] = &[
     ("version", Behind::Nothing, basics::version),
     ("create_and_get", Behind::Nothing, basics::create_and_get),
     ("columns", Behind::Nothing, basics::columns),

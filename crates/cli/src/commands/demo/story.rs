@@ -48,6 +48,7 @@ impl<'a> Story<'a> {
             .await
             .with_context(|| format!("step {number}, {title:?}, failed"))?;
         let took = began.elapsed();
+        self.narrator.quiet().await;
         self.narrator.happened(&self.narrator.mark(true, "done"));
         self.steps.push((title, took));
         Ok(result)
