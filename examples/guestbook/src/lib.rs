@@ -2,7 +2,7 @@
 //!
 //! A [`Guestbook`] asks for a page with a message and for a number of servers that show it. The operator keeps a
 //! Deployment, a Service and a ConfigMap with the page for each, lists all guestbooks of a namespace in one more ConfigMap,
-//! the [directory](directory), and reports in the status how far it is.
+//! the [`directory`], and reports in the status how far it is.
 //!
 //! The files in the order to read them: [`resource`] is what users write; [`children`], [`directory`] and [`status`] are
 //! pure functions from that to what should be; [`plan`] compares it with what is; the reconciler does what is left.

@@ -30,7 +30,7 @@ fn the_schema_holds() {
         |spec: Value| json!({"apiVersion": "example.kubewright.dev/v1", "kind": "Guestbook", "spec": spec});
     // object, what is wrong with it
     let rows = [
-        (sample.clone(), ""),
+        (sample, ""),
         (spec(json!({"message": "m"})), ""),
         (spec(json!({"message": "m", "replicas": 10})), ""),
         (spec(json!({"message": "m", "replicas": 11})), "spec.replicas"),

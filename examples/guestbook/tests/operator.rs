@@ -1,5 +1,7 @@
 //! The whole operator against a control plane in this process.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
