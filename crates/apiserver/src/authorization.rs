@@ -70,8 +70,8 @@ impl Authorizer {
             Some(namespace) => why.push_str(&format!(" in the namespace {namespace:?}")),
             None => why.push_str(" at the cluster scope"),
         }
-        let resource = GroupResource::new(info.group, info.full_resource());
-        Err(Status::forbidden(&resource, info.name.as_deref().unwrap_or(""), why).into())
+        let resource = GroupResource::new(info.group, info.resource);
+        Err(Status::forbidden(&resource, info.name.as_deref().unwrap_or(""), sanitized(&why)).into())
     }
 
     /// Lets a request for a path that is no resource pass.
@@ -98,9 +98,14 @@ impl Authorizer {
         Err(ApiError::from(Status::forbidden(
             &GroupResource::default(),
             "",
-            why,
+            sanitized(&why),
         )))
     }
+}
+
+/// Nothing in the message may look like HTML, since some of it comes from the client (`sanitizer` in the file named above).
+fn sanitized(message: &str) -> String {
+    message.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Requests carry the group of everybody who is known; a review may ask about a user by name alone.

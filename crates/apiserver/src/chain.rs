@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response};
-use kubewright_core::{Status, StatusReason};
+use kubewright_core::{Scope, Status, StatusReason};
 use kubewright_net::{Body, BodyError, Identity};
 
 use crate::error::{ApiError, ApiResult};
@@ -20,11 +20,7 @@ use crate::{discovery, health};
 /// Answers a request. Whatever goes wrong is an answer too.
 pub(crate) async fn handle(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let audit_id = parts
-        .headers
-        .get(&AUDIT_ID)
-        .cloned()
-        .unwrap_or_else(|| new_audit_id());
+    let audit_id = parts.headers.get(&AUDIT_ID).cloned().unwrap_or_else(new_audit_id);
     let mut response = match route(server, &parts, body).await {
         Ok(response) => response,
         Err(error) => error.into_response(),
@@ -67,15 +63,7 @@ async fn resource(
         .find(info.group, info.version, info.resource)
         .cloned()
         .ok_or_else(not_found)?;
-    // An object in a namespace has no name without one; a cluster's object is in none.
-    let is_namespaced = resource.scope == kubewright_core::Scope::Namespaced;
-    let needs_namespace =
-        info.name.is_some() || info.verb == Verb::Create || info.verb == Verb::DeleteCollection;
-    if (is_namespaced && info.namespace.is_none() && needs_namespace)
-        || (!is_namespaced && info.namespace.is_some())
-    {
-        return Err(not_found());
-    }
+    check_route(&info, resource.scope)?;
     let body = match info.verb {
         Verb::Get | Verb::List | Verb::Watch => bytes::Bytes::new(),
         _ => body
@@ -104,13 +92,34 @@ async fn resource(
     result
 }
 
+/// Which paths there are, and which methods each has.
+///
+/// # Errors
+/// 404 for a path that no object can have: one in a namespace has no path without it, and a cluster's object none within one.
+/// 405 for a method that a collection or an object does not have: only collections are created in, only objects are updated.
+fn check_route(info: &RequestInfo<'_>, scope: Scope) -> ApiResult<()> {
+    let is_object = info.name.is_some();
+    match (scope, &info.namespace) {
+        (Scope::Cluster, Some(_)) => return Err(not_found()),
+        (Scope::Namespaced, None) if is_object => return Err(not_found()),
+        // The list of all namespaces can be read alone.
+        (Scope::Namespaced, None) if !matches!(info.verb, Verb::List | Verb::Watch) => {
+            return Err(not_allowed());
+        }
+        _ => {}
+    }
+    let fits = match info.verb {
+        // Some subresources are made by create.
+        Verb::Create => !is_object || !info.subresource.is_empty(),
+        Verb::Update | Verb::Patch => is_object,
+        _ => true,
+    };
+    if fits { Ok(()) } else { Err(not_allowed()) }
+}
+
 async fn non_resource(server: &Server, parts: &Parts, path: &str) -> ApiResult<Response<Body>> {
     if !matches!(parts.method, Method::GET | Method::HEAD) {
-        return Err(Status::failure(
-            StatusReason::MethodNotAllowed,
-            "the server does not allow this method on the requested resource",
-        )
-        .into());
+        return Err(not_allowed());
     }
     let query = parts.uri.query().unwrap_or_default();
     if let Some(response) = health::respond(server, path, query) {
@@ -137,6 +146,15 @@ pub(crate) fn not_found() -> ApiError {
     Status::failure(
         StatusReason::NotFound,
         "the server could not find the requested resource",
+    )
+    .into()
+}
+
+/// Upstream's answer to a method that a path does not have.
+fn not_allowed() -> ApiError {
+    Status::failure(
+        StatusReason::MethodNotAllowed,
+        "the server does not allow this method on the requested resource",
     )
     .into()
 }

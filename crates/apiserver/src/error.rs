@@ -1,7 +1,9 @@
 //! How a request fails: a `Status` on its way to the wire.
 
 use http::{HeaderValue, Response, StatusCode, header};
-use kubewright_core::{GroupResource, Status, StatusCause, StatusDetails, StatusReason};
+use kubewright_core::{
+    GroupKind, GroupResource, InvalidOption, Status, StatusCause, StatusDetails, StatusReason,
+};
 use kubewright_net::Body;
 
 use crate::storage::StorageError;
@@ -19,11 +21,6 @@ impl ApiError {
     /// The status to send.
     pub(crate) fn status(&self) -> &Status {
         &self.0
-    }
-
-    /// Whether the object was changed in between: worth another try with the newer state.
-    pub(crate) fn is_conflict(&self) -> bool {
-        self.0.reason == StatusReason::Conflict
     }
 
     /// The answer: the status as JSON. Errors are JSON whatever the client accepts, which every client reads.
@@ -52,6 +49,14 @@ impl ApiError {
                 too_large_resource_version(requested.0, current.0).into()
             }
             other => Status::internal_error(other).into(),
+        }
+    }
+
+    /// A query parameter does not do; `kind` is that of the options, such as `ListOptions`.
+    pub(crate) fn from_option(error: InvalidOption, kind: &str) -> Self {
+        match error.refusal {
+            Some(refusal) => Status::invalid(&GroupKind::new("meta.k8s.io", kind), "", &[*refusal]).into(),
+            None => Status::bad_request(error.to_string()).into(),
         }
     }
 

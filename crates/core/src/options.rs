@@ -3,7 +3,7 @@
 use form_urlencoded::Serializer;
 use serde::{Deserialize, Serialize};
 
-use crate::{FieldSelector, LabelSelector};
+use crate::{FieldError, FieldPath, FieldSelector, LabelSelector};
 
 /// Which versions of a list or watch are good enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,11 +99,7 @@ impl ListOptions {
     pub fn from_query(query: &str) -> Result<Self, InvalidOption> {
         let mut options = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let invalid = |why: &dyn std::fmt::Display| InvalidOption {
-                name: name.clone().into_owned(),
-                value: value.clone().into_owned(),
-                why: why.to_string(),
-            };
+            let invalid = |why: &dyn std::fmt::Display| InvalidOption::unreadable(&name, &value, why);
             match &*name {
                 "labelSelector" => options.label_selector = value.parse().map_err(|e| invalid(&e))?,
                 "fieldSelector" => options.field_selector = value.parse().map_err(|e| invalid(&e))?,
@@ -113,7 +109,13 @@ impl ListOptions {
                         "" => None,
                         "Exact" => Some(VersionMatch::Exact),
                         "NotOlderThan" => Some(VersionMatch::NotOlderThan),
-                        _ => return Err(invalid(&"supported values: \"Exact\", \"NotOlderThan\", \"\"")),
+                        other => {
+                            return Err(InvalidOption::unsupported(
+                                &name,
+                                other,
+                                &["Exact", "NotOlderThan", ""],
+                            ));
+                        }
                     }
                 }
                 "limit" => {
@@ -204,20 +206,22 @@ impl WriteOptions {
     pub fn from_query(query: &str) -> Result<Self, InvalidOption> {
         let mut options = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let invalid = |why: &str| InvalidOption {
-                name: name.clone().into_owned(),
-                value: value.clone().into_owned(),
-                why: why.into(),
-            };
             match &*name {
-                "dryRun" => options.dry_run = parse_dry_run(&value).map_err(invalid)?,
+                "dryRun" => options.dry_run = parse_dry_run(&value)?,
                 "fieldManager" => {
                     // apimachinery pkg/apis/meta/v1/validation: 128 bytes, printable.
+                    let path = FieldPath::new("fieldManager");
                     if value.len() > MAX_FIELD_MANAGER_BYTES {
-                        return Err(invalid("may not be more than 128 bytes"));
+                        let error = FieldError::too_long(path, MAX_FIELD_MANAGER_BYTES);
+                        return Err(InvalidOption::refused(&name, &value, error));
                     }
-                    if value.chars().any(char::is_control) {
-                        return Err(invalid("should only contain printable characters"));
+                    if let Some((at, c)) = value.char_indices().find(|(_, c)| c.is_control()) {
+                        let why = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
+                        return Err(InvalidOption::refused(
+                            &name,
+                            &value,
+                            FieldError::invalid(path, &*value, why),
+                        ));
                     }
                     options.field_manager = value.into_owned();
                 }
@@ -227,10 +231,9 @@ impl WriteOptions {
                         "Ignore" => Some(FieldValidation::Ignore),
                         "Warn" => Some(FieldValidation::Warn),
                         "Strict" => Some(FieldValidation::Strict),
-                        _ => {
-                            return Err(invalid(
-                                "supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"",
-                            ));
+                        other => {
+                            let supported = ["", "Ignore", "Strict", "Warn"];
+                            return Err(InvalidOption::unsupported(&name, other, &supported));
                         }
                     }
                 }
@@ -251,6 +254,22 @@ pub enum PropagationPolicy {
     Background,
     /// They go first, and then the owner.
     Foreground,
+}
+
+impl std::str::FromStr for PropagationPolicy {
+    type Err = InvalidOption;
+
+    fn from_str(text: &str) -> Result<Self, InvalidOption> {
+        match text {
+            "Orphan" => Ok(Self::Orphan),
+            "Background" => Ok(Self::Background),
+            "Foreground" => Ok(Self::Foreground),
+            other => {
+                let supported = ["Foreground", "Background", "Orphan", "nil"];
+                Err(InvalidOption::unsupported("propagationPolicy", other, &supported))
+            }
+        }
+    }
 }
 
 /// What must hold of an object for a delete to be carried out.
@@ -294,33 +313,18 @@ impl DeleteOptions {
     pub fn from_query(query: &str) -> Result<Self, InvalidOption> {
         let mut options = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let invalid = |why: &dyn std::fmt::Display| InvalidOption {
-                name: name.clone().into_owned(),
-                value: value.clone().into_owned(),
-                why: why.to_string(),
-            };
+            let invalid = |why: &dyn std::fmt::Display| InvalidOption::unreadable(&name, &value, why);
             match &*name {
                 "gracePeriodSeconds" if !value.is_empty() => {
                     options.grace_period_seconds = Some(value.parse().map_err(|e| invalid(&e))?);
                 }
                 "propagationPolicy" if !value.is_empty() => {
-                    options.propagation_policy = Some(match &*value {
-                        "Orphan" => PropagationPolicy::Orphan,
-                        "Background" => PropagationPolicy::Background,
-                        "Foreground" => PropagationPolicy::Foreground,
-                        _ => {
-                            return Err(invalid(
-                                &"supported values: \"Foreground\", \"Background\", \"Orphan\"",
-                            ));
-                        }
-                    });
+                    options.propagation_policy = Some(value.parse()?);
                 }
                 "orphanDependents" if !value.is_empty() => {
                     options.orphan_dependents = Some(parse_bool(&value))
                 }
-                "dryRun" if parse_dry_run(&value).map_err(|e| invalid(&e))? => {
-                    options.dry_run = vec!["All".into()]
-                }
+                "dryRun" if parse_dry_run(&value)? => options.dry_run = vec!["All".into()],
                 _ => {}
             }
         }
@@ -333,8 +337,8 @@ impl DeleteOptions {
     }
 }
 
-/// A query parameter that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// A query parameter that does not do.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("invalid query parameter {name}={value:?}: {why}")]
 pub struct InvalidOption {
     /// The parameter.
@@ -343,6 +347,37 @@ pub struct InvalidOption {
     pub value: String,
     /// Why that does not do.
     pub why: String,
+    /// For a value that can be read and is refused all the same, what upstream answers 422 with (apimachinery
+    /// pkg/apis/meta/v1/validation); `None` for one that cannot be read, which is 400.
+    pub refusal: Option<Box<FieldError>>,
+}
+
+impl InvalidOption {
+    fn unreadable(name: &str, value: &str, why: &dyn std::fmt::Display) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+            why: why.to_string(),
+            refusal: None,
+        }
+    }
+
+    fn refused(name: &str, value: &str, error: FieldError) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+            why: error.body(),
+            refusal: Some(Box::new(error)),
+        }
+    }
+
+    fn unsupported(name: &str, value: &str, supported: &[&str]) -> Self {
+        Self::refused(
+            name,
+            value,
+            FieldError::not_supported(FieldPath::new(name), value, supported),
+        )
+    }
 }
 
 /// As apimachinery converts query values (pkg/runtime/converter, `Convert_Slice_string_To_bool`): absent, empty or a word
@@ -351,11 +386,11 @@ fn parse_bool(value: &str) -> bool {
     !matches!(value.to_ascii_lowercase().as_str(), "false" | "0")
 }
 
-fn parse_dry_run(value: &str) -> Result<bool, &'static str> {
+fn parse_dry_run(value: &str) -> Result<bool, InvalidOption> {
     match value {
         "" => Ok(false),
         "All" => Ok(true),
-        _ => Err("supported values: \"All\""),
+        other => Err(InvalidOption::unsupported("dryRun", other, &["All"])),
     }
 }
 
@@ -401,6 +436,54 @@ mod tests {
             DeleteOptions::from_query("propagationPolicy=x").unwrap_err().name,
             "propagationPolicy"
         );
+    }
+
+    #[test]
+    fn what_can_be_read_but_is_refused_is_a_field_error() {
+        let list = |query| ListOptions::from_query(query).unwrap_err();
+        let write = |query| WriteOptions::from_query(query).unwrap_err();
+        let delete = |query| DeleteOptions::from_query(query).unwrap_err();
+        let long = format!("fieldManager={}", "x".repeat(129));
+        for (error, expect) in [
+            (list("limit=x"), None),
+            (delete("gracePeriodSeconds=x"), None),
+            (
+                list("resourceVersionMatch=Newest"),
+                Some(
+                    "resourceVersionMatch: Unsupported value: \"Newest\": supported values: \"Exact\", \"NotOlderThan\", \"\"",
+                ),
+            ),
+            (
+                write("dryRun=Some"),
+                Some("dryRun: Unsupported value: \"Some\": supported values: \"All\""),
+            ),
+            (
+                write("fieldValidation=No"),
+                Some(
+                    "fieldValidation: Unsupported value: \"No\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"",
+                ),
+            ),
+            (
+                write(&long),
+                Some("fieldManager: Too long: may not be more than 128 bytes"),
+            ),
+            (
+                write("fieldManager=a%07"),
+                Some("fieldManager: Invalid value: \"a\\u0007\": invalid character U+0007 (at position 1)"),
+            ),
+            (
+                delete("propagationPolicy=Up"),
+                Some(
+                    "propagationPolicy: Unsupported value: \"Up\": supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"",
+                ),
+            ),
+        ] {
+            assert_eq!(
+                error.refusal.as_ref().map(ToString::to_string).as_deref(),
+                expect,
+                "{error}"
+            );
+        }
     }
 
     #[test]

@@ -7,7 +7,9 @@
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
-use kubewright_core::{DeleteOptions, ListOptions, PropagationPolicy, Status, StatusDetails};
+use kubewright_core::{
+    DeleteOptions, FieldError, FieldPath, GroupKind, ListOptions, PropagationPolicy, Status, StatusDetails,
+};
 use kubewright_net::Body;
 use serde_json::{Value, json};
 
@@ -62,15 +64,15 @@ pub(crate) async fn delete_collection(call: &Call<'_>, body: &Bytes) -> ApiResul
     let rendering = Rendering::new(call)?;
     let options = options(call, body)?;
     let select =
-        ListOptions::from_query(call.query).map_err(|error| Status::bad_request(error.to_string()))?;
+        ListOptions::from_query(call.query).map_err(|error| ApiError::from_option(error, "ListOptions"))?;
     let page = list::page(call, &select).await?;
     for object in &page.items {
         let result = delete_object(call, object.clone(), &options).await;
         // Somebody else may have deleted it meanwhile, which is what was wanted.
-        if let Err(error) = result.map(drop) {
-            if error.status().code != 404 {
-                return Err(error);
-            }
+        if let Err(error) = result.map(drop)
+            && error.status().code != 404
+        {
+            return Err(error);
         }
     }
     Ok(rendering.list(&page.metadata(), &page.items))
@@ -78,12 +80,17 @@ pub(crate) async fn delete_collection(call: &Call<'_>, body: &Bytes) -> ApiResul
 
 /// Reads the options from the body and from the query.
 fn options(call: &Call<'_>, body: &Bytes) -> ApiResult<DeleteOptions> {
-    let from_query =
-        DeleteOptions::from_query(call.query).map_err(|error| Status::bad_request(error.to_string()))?;
+    let refused = |error| ApiError::from_option(error, "DeleteOptions");
+    let from_query = DeleteOptions::from_query(call.query).map_err(refused)?;
     let mut options = if body.is_empty() {
         from_query
     } else {
         let body = codec::read(body, media::body_format(call.headers)?)?.value;
+        if !body.is_object() {
+            return Err(
+                Status::bad_request("the body of a delete is a DeleteOptions, which is an object").into(),
+            );
+        }
         let kind = body
             .get("kind")
             .and_then(Value::as_str)
@@ -93,6 +100,10 @@ fn options(call: &Call<'_>, body: &Bytes) -> ApiResult<DeleteOptions> {
                 "the body of a delete is a DeleteOptions, not a {kind}"
             ))
             .into());
+        }
+        // Checked before it is read, since it is refused otherwise than what cannot be read.
+        if let Some(policy) = body.get("propagationPolicy").and_then(Value::as_str) {
+            policy.parse::<PropagationPolicy>().map_err(refused)?;
         }
         let options: DeleteOptions = serde_json::from_value(body)
             .map_err(|error| Status::bad_request(format!("the DeleteOptions cannot be read: {error}")))?;
@@ -105,12 +116,7 @@ fn options(call: &Call<'_>, body: &Bytes) -> ApiResult<DeleteOptions> {
             ..options
         }
     };
-    if options.dry_run.iter().any(|value| value != "All") {
-        return Err(Status::bad_request("dryRun: supported values: \"All\"").into());
-    }
-    if options.propagation_policy.is_some() && options.orphan_dependents.is_some() {
-        return Err(Status::bad_request("orphanDependents and propagationPolicy cannot be both set").into());
-    }
+    check(&options)?;
     if options.propagation_policy.is_none() {
         options.propagation_policy = options
             .orphan_dependents
@@ -118,6 +124,31 @@ fn options(call: &Call<'_>, body: &Bytes) -> ApiResult<DeleteOptions> {
             .map(|_| PropagationPolicy::Orphan);
     }
     Ok(options)
+}
+
+/// apimachinery pkg/apis/meta/v1/validation `ValidateDeleteOptions`.
+fn check(options: &DeleteOptions) -> ApiResult<()> {
+    let mut errors = Vec::new();
+    if options.propagation_policy.is_some() && options.orphan_dependents.is_some() {
+        let policy = json!(options.propagation_policy);
+        let why = "orphanDependents and deletionPropagation cannot be both set";
+        errors.push(FieldError::invalid(
+            FieldPath::new("propagationPolicy"),
+            policy,
+            why,
+        ));
+    }
+    if options.dry_run.iter().any(|value| value != "All") {
+        errors.push(FieldError::not_supported(
+            FieldPath::new("dryRun"),
+            json!(options.dry_run),
+            &["All"],
+        ));
+    }
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid(&GroupKind::new("meta.k8s.io", "DeleteOptions"), "", &errors).into())
 }
 
 /// What became of an object.

@@ -14,14 +14,14 @@ use serde_json::{Map, Value};
 use super::Call;
 use super::response::Rendering;
 use super::selection::Selection;
-use crate::error::ApiResult;
+use crate::error::{ApiError, ApiResult};
 use crate::storage::{At, KeyPrefix, RangeRequest, RangeResponse, Revision, StorageError, StoredObject};
 
 /// Answers with a list.
 pub(crate) async fn list(call: &Call<'_>) -> ApiResult<Response<Body>> {
     let rendering = Rendering::new(call)?;
     let options =
-        ListOptions::from_query(call.query).map_err(|error| Status::bad_request(error.to_string()))?;
+        ListOptions::from_query(call.query).map_err(|error| ApiError::from_option(error, "ListOptions"))?;
     let page = page(call, &options).await?;
     Ok(rendering.list(&page.metadata(), &page.items))
 }
@@ -51,7 +51,7 @@ impl Page {
 /// Reads the objects that `options` mean.
 pub(crate) async fn page(call: &Call<'_>, options: &ListOptions) -> ApiResult<Page> {
     check_options(options)?;
-    let selection = Selection::new(&call.resource, options, call.info.name.as_deref())?;
+    let selection = Selection::new(&call.resource, options)?;
     let prefix = call.resource.prefix(call.namespace());
     let limit = usize::try_from(options.limit).ok().filter(|limit| *limit > 0);
     let (at, start) = position(options, &prefix, limit.is_some())?;

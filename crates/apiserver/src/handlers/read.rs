@@ -14,7 +14,7 @@ use crate::storage::{At, RangeRequest};
 pub(crate) async fn get(call: &Call<'_>) -> ApiResult<Response<Body>> {
     let rendering = Rendering::new(call)?;
     let options =
-        ListOptions::from_query(call.query).map_err(|error| Status::bad_request(error.to_string()))?;
+        ListOptions::from_query(call.query).map_err(|error| ApiError::from_option(error, "ListOptions"))?;
     if let Some(version) = check_version(&options.resource_version)?.filter(|version| version.0 > 0) {
         // Only waits until the store is there; what it holds by then is no older.
         let mut wait = RangeRequest::new(call.resource.prefix(call.namespace()));

@@ -1,7 +1,6 @@
 //! Which objects a list, a watch or a deletecollection means.
 
 use kubewright_core::{FieldSelector, LabelSelector, ListOptions, Status};
-use serde_json::Value;
 
 use crate::error::ApiResult;
 use crate::registry::Resource;
@@ -18,24 +17,12 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Takes the selectors of `options`; `name` narrows to one object, as the deprecated watch on a name does.
+    /// Takes the selectors of `options`.
     ///
     /// # Errors
     /// 400 when the resource cannot be selected by a field.
-    pub(crate) fn new(resource: &Resource, options: &ListOptions, name: Option<&str>) -> ApiResult<Self> {
-        let mut fields = options.field_selector.clone();
-        if let Some(name) = name {
-            match fields.required_value(NAME) {
-                Some(other) if other != name => {
-                    let why = format!(
-                        "fieldSelector metadata.name={other} does not match the name {name} in the path"
-                    );
-                    return Err(Status::bad_request(why).into());
-                }
-                Some(_) => {}
-                None => fields = FieldSelector::equals(NAME, name),
-            }
-        }
+    pub(crate) fn new(resource: &Resource, options: &ListOptions) -> ApiResult<Self> {
+        let fields = options.field_selector.clone();
         let mut needs_object = false;
         for requirement in fields.requirements() {
             let field = requirement.field.as_str();
@@ -54,11 +41,6 @@ impl Selection {
     /// Whether everything is meant.
     pub(crate) fn is_everything(&self) -> bool {
         self.labels.is_everything() && self.fields.is_everything()
-    }
-
-    /// The one name that is meant, if one is.
-    pub(crate) fn name(&self) -> Option<&str> {
-        self.fields.required_value(NAME)
     }
 
     /// Whether an object is meant.
@@ -81,16 +63,6 @@ impl Selection {
         let value = from_storage(resource, object.value());
         self.fields
             .matches(|field| resource.selectable_field(&value, field).unwrap_or_default())
-    }
-
-    /// The same for an object that is decoded already.
-    pub(crate) fn matches_value(&self, resource: &Resource, value: &Value) -> bool {
-        let labels = value.pointer("/metadata/labels");
-        self.labels
-            .matches(|key| labels.and_then(|labels| labels.get(key)?.as_str()))
-            && self
-                .fields
-                .matches(|field| resource.selectable_field(value, field).unwrap_or_default())
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
 use http::{HeaderValue, Response, StatusCode, header};
-use kubewright_core::{FieldError, FieldPath, ListOptions, Status, VersionMatch, WatchEventKind};
+use kubewright_core::{FieldError, FieldPath, ListOptions, VersionMatch, WatchEventKind};
 use kubewright_net::Body;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -32,9 +32,9 @@ use crate::table::IncludeObject;
 /// Answers with a stream of events.
 pub(crate) async fn watch(call: &Call<'_>) -> ApiResult<Response<Body>> {
     let options =
-        ListOptions::from_query(call.query).map_err(|error| Status::bad_request(error.to_string()))?;
+        ListOptions::from_query(call.query).map_err(|error| ApiError::from_option(error, "ListOptions"))?;
     check_options(&options)?;
-    let selection = Selection::new(&call.resource, &options, call.info.name.as_deref())?;
+    let selection = Selection::new(&call.resource, &options)?;
     let rendering = Rendering::new(call)?;
     if rendering.accepted.encoding == Encoding::Yaml {
         return Err(crate::request::media::not_acceptable(&["application/json"]));
@@ -175,10 +175,10 @@ impl EventStream {
             if self.ended {
                 return None;
             }
-            if self.watch.is_none() {
-                if let Err(error) = self.open().await {
-                    return Some(self.fail(error));
-                }
+            if self.watch.is_none()
+                && let Err(error) = self.open().await
+            {
+                return Some(self.fail(error));
             }
             let wake = self.wait().await;
             let is_served = self.keep_up();

@@ -12,8 +12,8 @@ use super::response::{Rendering, warn};
 use super::{Call, to_storage};
 use crate::builtin::strategy::{Allocation, Context, Requester, ServicePool};
 use crate::codec;
-use crate::error::ApiResult;
-use crate::request::media;
+use crate::error::{ApiError, ApiResult};
+use crate::request::{Verb, media};
 use crate::storage::{Encoded, KeyPrefix, RangeRequest, StoredObject};
 
 /// An object from a client, in the served version and in shape, with its defaults.
@@ -25,9 +25,14 @@ pub(crate) struct Incoming {
 /// Reads the query of a write.
 ///
 /// # Errors
-/// 400 for an option that cannot be read.
+/// 400 for an option that cannot be read, 422 for one that has none of the values it may have.
 pub(crate) fn options(call: &Call<'_>) -> ApiResult<WriteOptions> {
-    WriteOptions::from_query(call.query).map_err(|error| Status::bad_request(error.to_string()).into())
+    let kind = match call.info.verb {
+        Verb::Create => "CreateOptions",
+        Verb::Patch => "PatchOptions",
+        _ => "UpdateOptions",
+    };
+    WriteOptions::from_query(call.query).map_err(|error| ApiError::from_option(error, kind))
 }
 
 /// Reads a body as an object of the call's kind.

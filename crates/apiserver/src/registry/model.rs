@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 use kubewright_core::{FieldError, FieldPath};
 use kubewright_kinds as kinds;
 use serde_json::{Map, Value};
@@ -139,9 +142,12 @@ impl Normalizer<'_> {
             Kind::Int32 => (value.as_i64().is_some_and(|n| i32::try_from(n).is_ok()), "int32"),
             Kind::Int64 => (value.is_i64(), "int64"),
             Kind::Double => (value.is_number(), "float64"),
-            Kind::Bytes => (value.is_string(), "[]uint8"),
-            Kind::Time => (value.is_string(), "time.Time"),
-            Kind::MicroTime => (value.is_string(), "v1.MicroTime"),
+            Kind::Bytes if value.is_string() => return self.text(value, canonical_bytes),
+            Kind::Bytes => (false, "[]uint8"),
+            Kind::Time if value.is_string() => return self.text(value, |text| canonical_time(text, Precision::Seconds)),
+            Kind::Time => (false, "time.Time"),
+            Kind::MicroTime if value.is_string() => return self.text(value, |text| canonical_time(text, Precision::Microseconds)),
+            Kind::MicroTime => (false, "v1.MicroTime"),
             Kind::IntOrString => (value.is_string() || value.is_i64(), "intstr.IntOrString"),
             Kind::Quantity => (self.quantity(value), "resource.Quantity"),
             Kind::Object(id) => return self.object(id.get(), value, path, owner),
@@ -150,6 +156,9 @@ impl Normalizer<'_> {
                     return self.mistyped(value, path, owner, "[]");
                 };
                 for (i, value) in items.iter_mut().enumerate() {
+                    if value.is_null() {
+                        *value = zero(item);
+                    }
                     if !value.is_null() {
                         self.value(item, value, &path.index(i), owner);
                     }
@@ -164,7 +173,9 @@ impl Normalizer<'_> {
                     if value.is_null() {
                         *value = zero(item);
                     }
-                    self.value(item, value, &path.child(key), owner);
+                    if !value.is_null() {
+                        self.value(item, value, &path.child(key), owner);
+                    }
                 }
                 return;
             }
@@ -188,6 +199,14 @@ impl Normalizer<'_> {
                 true
             }
             Err(_) => false,
+        }
+    }
+
+    /// Text with a form of its own, brought into the one form in which Go writes it.
+    fn text(&mut self, value: &mut Value, canonical: impl FnOnce(&str) -> Result<String, String>) {
+        match canonical(value.as_str().unwrap_or_default()) {
+            Ok(text) => *value = Value::String(text),
+            Err(why) => self.found.type_errors.push(why),
         }
     }
 
@@ -223,6 +242,44 @@ impl Normalizer<'_> {
             "json: cannot unmarshal {found} into Go struct field {}.{path} of type {go_type}",
             short(owner.name)
         ));
+    }
+}
+
+/// How much of a time is kept.
+#[derive(Clone, Copy, Debug)]
+enum Precision {
+    Seconds,
+    Microseconds,
+}
+
+/// As apimachinery pkg/apis/meta/v1/time.go and micro_time.go read and write them: RFC 3339, kept in UTC.
+fn canonical_time(text: &str, precision: Precision) -> Result<String, String> {
+    let (layout, format) = match precision {
+        Precision::Seconds => ("2006-01-02T15:04:05Z07:00", "%Y-%m-%dT%H:%M:%SZ"),
+        Precision::Microseconds => ("2006-01-02T15:04:05.000000Z07:00", "%Y-%m-%dT%H:%M:%S%.6fZ"),
+    };
+    // Other notations that a lenient reader takes are none to Go.
+    let bytes = text.as_bytes();
+    let zone = bytes.len().checked_sub(6).and_then(|start| bytes.get(start..)).unwrap_or_default();
+    let has_zone = bytes.last() == Some(&b'Z') || matches!(zone, [b'+' | b'-', _, _, b':', _, _]);
+    let time = Some(text).filter(|_| bytes.len() >= RFC3339_LEN && bytes[10] == b'T' && has_zone);
+    match time.and_then(|text| text.parse::<jiff::Timestamp>().ok()) {
+        Some(time) => Ok(time.strftime(format).to_string()),
+        None => Err(format!("parsing time {text:?} as {layout:?}: cannot parse it")),
+    }
+}
+
+/// The length of `2006-01-02T15:04:05Z`, the shortest there is.
+const RFC3339_LEN: usize = 20;
+
+/// As Go's encoding/json reads bytes: base64 with padding, in which line breaks are passed over.
+fn canonical_bytes(text: &str) -> Result<String, String> {
+    let joined: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
+    // Go takes whatever bits are left over at the end, and writes none.
+    let config = GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true);
+    match GeneralPurpose::new(&alphabet::STANDARD, config).decode(&joined) {
+        Ok(bytes) => Ok(STANDARD.encode(bytes)),
+        Err(error) => Err(format!("illegal base64 data: {error}")),
     }
 }
 

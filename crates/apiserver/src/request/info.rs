@@ -57,7 +57,8 @@ pub(crate) struct RequestInfo<'a> {
 impl<'a> RequestInfo<'a> {
     /// Takes a path apart; `None` when it names no resource, or nothing that could be one.
     ///
-    /// `is_watch` is the query's `watch`: a list that watches has another verb.
+    /// `is_watch` is the query's `watch`: a list that watches has another verb. A path that names an object gets it, whatever the
+    /// query says.
     pub(crate) fn parse(method: &Method, path: &'a str, is_watch: bool) -> Option<Self> {
         let mut segments = path.split('/').filter(|segment| !segment.is_empty());
         let (group, version) = match segments.next()? {
@@ -86,8 +87,8 @@ impl<'a> RequestInfo<'a> {
             return None;
         }
         let verb = match (method, name.is_some()) {
-            (&Method::GET | &Method::HEAD, _) if is_watch => Verb::Watch,
             (&Method::GET | &Method::HEAD, true) => Verb::Get,
+            (&Method::GET | &Method::HEAD, false) if is_watch => Verb::Watch,
             (&Method::GET | &Method::HEAD, false) => Verb::List,
             (&Method::POST, _) => Verb::Create,
             (&Method::PUT, _) => Verb::Update,
