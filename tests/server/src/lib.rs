@@ -1,0 +1,1 @@
+//! The API server as a black box; see `tests/`.

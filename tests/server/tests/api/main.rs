@@ -1,0 +1,22 @@
+//! What the API server answers, asked in the same process and over TLS.
+//!
+//! A row of data says what is asked and what must come back. Nothing waits for a time to pass: streams are awaited, and where a
+//! limit of time is itself what is tested, tokio's clock is stopped and moves by itself.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod bodies;
+mod create;
+mod delete;
+mod discovery;
+mod harness;
+mod hostile;
+mod identity;
+mod list;
+mod negotiation;
+mod patch;
+mod robustness;
+mod routes;
+mod start;
+mod update;
+mod watch;

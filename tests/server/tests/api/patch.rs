@@ -1,0 +1,188 @@
+//! Patch: its kinds and what goes wrong with them.
+
+use serde_json::{Value, json};
+
+use crate::harness::*;
+
+const JSON: &str = "application/json-patch+json";
+const MERGE: &str = "application/merge-patch+json";
+const STRATEGIC: &str = "application/strategic-merge-patch+json";
+const APPLY: &str = "application/apply-patch+yaml";
+
+fn patch(path: &str, media_type: &str, body: &Value) -> Ask {
+    Ask::new(format!("PATCH {path}")).typed(media_type, body.to_string())
+}
+
+#[tokio::test]
+async fn each_kind_of_patch() {
+    let server = Server::start().await;
+    server.define_widgets().await;
+    server
+        .ok(Ask::json(format!("POST {DEPLOYMENTS}"), &deployment("a")))
+        .await;
+    server
+        .ok(Ask::json(format!("POST {WIDGETS}"), &widget("a")))
+        .await;
+    let containers = "/spec/template/spec/containers";
+    let second = json!({"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "side"}]}}}});
+    for (path, media_type, body, at, expect) in [
+        (
+            DEPLOYMENTS,
+            JSON,
+            json!([{"op": "replace", "path": "/spec/replicas", "value": 3}]),
+            "/spec/replicas",
+            json!(3),
+        ),
+        (
+            DEPLOYMENTS,
+            MERGE,
+            json!({"spec": {"replicas": 4}}),
+            "/spec/replicas",
+            json!(4),
+        ),
+        (
+            DEPLOYMENTS,
+            MERGE,
+            json!({"spec": {"replicas": null}}),
+            "/spec/replicas",
+            json!(1),
+        ),
+        (
+            DEPLOYMENTS,
+            STRATEGIC,
+            second,
+            containers,
+            json!(["side", "main"]),
+        ),
+        (
+            DEPLOYMENTS,
+            STRATEGIC,
+            json!({"spec": {"template": {"spec": {"containers": [{"name": "side", "$patch": "delete"}]}}}}),
+            containers,
+            json!(["main"]),
+        ),
+        (
+            WIDGETS,
+            JSON,
+            json!([{"op": "add", "path": "/spec/note", "value": "x"}]),
+            "/spec/note",
+            json!("x"),
+        ),
+        (
+            WIDGETS,
+            MERGE,
+            json!({"spec": {"note": null, "size": 7}}),
+            "/spec/size",
+            json!(7),
+        ),
+    ] {
+        let patched = server.ok(patch(&format!("{path}/a"), media_type, &body)).await;
+        let found = patched.pointer(at).unwrap();
+        let found = match found.as_array() {
+            Some(list) => list.iter().map(|one| one["name"].clone()).collect(),
+            None => found.clone(),
+        };
+        assert_eq!(found, expect, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_refused() {
+    let server = Server::start().await;
+    server.define_widgets().await;
+    server
+        .ok(Ask::json(format!("POST {MAPS}"), &config_map("a", "1")))
+        .await;
+    server
+        .ok(Ask::json(format!("POST {WIDGETS}"), &widget("a")))
+        .await;
+    let many: Vec<Value> = (0..10_001)
+        .map(|i| json!({"op": "add", "path": format!("/data/k{i}"), "value": ""}))
+        .collect();
+    let unknown = "the body of the request was in an unknown format - accepted media types include: ";
+    for (path, media_type, body, code, why) in [
+        (WIDGETS, STRATEGIC, json!({"spec": {"size": 2}}), 415, unknown),
+        (MAPS, APPLY, config_map("a", "2"), 415, unknown),
+        (MAPS, "application/json", json!({}), 415, unknown),
+        (MAPS, "", json!({}), 415, unknown),
+        (
+            MAPS,
+            JSON,
+            json!([{"op": "test", "path": "/data/key", "value": "9"}]),
+            422,
+            "the server rejected our request",
+        ),
+        (
+            MAPS,
+            JSON,
+            json!([{"op": "remove", "path": "/data/absent"}]),
+            422,
+            "the server rejected our request",
+        ),
+        (
+            MAPS,
+            JSON,
+            json!([{"op": "replace", "path": "/data/absent", "value": ""}]),
+            422,
+            "the server rejected our request",
+        ),
+        (MAPS, JSON, json!({"op": "test"}), 400, ""),
+        (MAPS, JSON, json!(Value::Array(many)), 413, "10000"),
+        (MAPS, MERGE, json!([]), 400, "error decoding patch"),
+        (MAPS, MERGE, json!("text"), 400, "error decoding patch"),
+        (MAPS, MERGE, json!({"data": {"key": 5}}), 400, ""),
+        (
+            MAPS,
+            MERGE,
+            json!({"metadata": {"name": "b"}}),
+            400,
+            "does not match the name on the URL",
+        ),
+        (
+            MAPS,
+            MERGE,
+            json!({"metadata": {"resourceVersion": "1"}}),
+            409,
+            "the object has been modified",
+        ),
+        (MAPS, STRATEGIC, json!({"$patch": "unheard-of"}), 400, ""),
+        (WIDGETS, MERGE, json!({"spec": {"size": "big"}}), 422, "spec.size"),
+    ] {
+        server
+            .refused(patch(&format!("{path}/a"), media_type, &body), code, why)
+            .await;
+    }
+    server
+        .refused(
+            patch(&format!("{MAPS}/absent"), MERGE, &json!({})),
+            404,
+            "configmaps \"absent\" not found",
+        )
+        .await;
+    let broken = Ask::new(format!("PATCH {MAPS}/a")).typed(MERGE, "{\"data\":");
+    server.refused(broken, 400, "error decoding patch").await;
+}
+
+#[tokio::test]
+async fn strict_patches_refuse_fields_that_do_not_belong() {
+    let server = Server::start().await;
+    server.define_widgets().await;
+    server
+        .ok(Ask::json(format!("POST {MAPS}"), &config_map("a", "1")))
+        .await;
+    server
+        .ok(Ask::json(format!("POST {WIDGETS}"), &widget("a")))
+        .await;
+    for path in [MAPS, WIDGETS] {
+        let body = json!({"extra": 1});
+        let strict = patch(&format!("{path}/a?fieldValidation=Strict"), MERGE, &body);
+        server
+            .refused(strict, 400, "strict decoding error: unknown field \"extra\"")
+            .await;
+        let warned = server.ask(patch(&format!("{path}/a"), MERGE, &body)).await;
+        assert_eq!(
+            (warned.code, warned.warnings()),
+            (200, vec!["299 - \"unknown field \\\"extra\\\"\""])
+        );
+    }
+}

@@ -1,0 +1,313 @@
+//! Watch: where it begins, what it shows, how it ends.
+
+use std::time::Duration;
+
+use kubewright_apiserver::Options;
+use kubewright_apiserver::storage::Revision;
+use serde_json::{Value, json};
+
+use crate::harness::*;
+
+async fn with_two() -> Server {
+    let server = Server::start().await;
+    for name in ["a", "b"] {
+        server
+            .ok(Ask::json(format!("POST {MAPS}"), &config_map(name, "1")))
+            .await;
+    }
+    server
+}
+
+async fn label(server: &Server, name: &str, value: &Value) -> Value {
+    let body = json!({"metadata": {"labels": {"l": value}}}).to_string();
+    server
+        .ok(Ask::new(format!("PATCH {MAPS}/{name}")).typed("application/merge-patch+json", body))
+        .await
+}
+
+#[tokio::test]
+async fn where_a_watch_begins() {
+    let server = with_two().await;
+    let now = server.revision().await;
+    server.ok(format!("DELETE {MAPS}/a")).await;
+    server
+        .ok(Ask::json(format!("POST {MAPS}"), &config_map("c", "1")))
+        .await;
+    let synced = "BOOKMARK ";
+    for (query, expect) in [
+        (format!("resourceVersion={now}"), vec!["DELETED a", "ADDED c"]),
+        (String::new(), vec!["ADDED b", "ADDED c"]),
+        ("resourceVersion=0".to_owned(), vec!["ADDED b", "ADDED c"]),
+        (
+            "resourceVersion=&allowWatchBookmarks=true".to_owned(),
+            vec!["ADDED b", "ADDED c"],
+        ),
+        (
+            "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true".to_owned(),
+            vec!["ADDED b", "ADDED c", synced],
+        ),
+        (
+            format!(
+                "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&resourceVersion={now}"
+            ),
+            vec!["ADDED b", "ADDED c", synced],
+        ),
+        (
+            "sendInitialEvents=true&resourceVersionMatch=NotOlderThan".to_owned(),
+            vec!["ADDED b", "ADDED c"],
+        ),
+        (
+            "sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true".to_owned(),
+            vec![],
+        ),
+    ] {
+        let mut events = server.watch(&format!("{MAPS}?watch=true&{query}")).await;
+        assert_eq!(events.names(expect.len()).await, expect, "{query}");
+        // A watch begins when it is first read, which is before the write; that marks the end of what it had to show by itself.
+        let revision = json!(server.revision().await.to_string());
+        let (next, _) = tokio::join!(events.names(1), label(&server, "b", &revision));
+        assert_eq!(next, ["MODIFIED b"], "{query}");
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_the_initial_state_is_marked() {
+    let server = with_two().await;
+    let query =
+        "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    let mut events = server.watch(&format!("{MAPS}?{query}")).await;
+    events.names(2).await;
+    let mark = events.next().await.unwrap();
+    let now = server.revision().await.to_string();
+    assert_eq!(
+        mark,
+        json!({"type": "BOOKMARK", "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {
+            "resourceVersion": now, "annotations": {"k8s.io/initial-events-end": "true"}}}})
+    );
+}
+
+#[tokio::test]
+async fn objects_that_come_to_match_are_added_and_those_that_cease_to_are_deleted() {
+    let server = with_two().await;
+    let now = server.revision().await;
+    let mut events = server
+        .watch(&format!(
+            "{MAPS}?watch=1&labelSelector=l%3Dx&resourceVersion={now}"
+        ))
+        .await;
+    let mut check = Vec::new();
+    check.push(("ADDED", label(&server, "a", &json!("x")).await));
+    let matching = {
+        let body = json!({"data": {"key": "2"}}).to_string();
+        server
+            .ok(Ask::new(format!("PATCH {MAPS}/a")).typed("application/merge-patch+json", body))
+            .await
+    };
+    check.push(("MODIFIED", matching.clone()));
+    let gone = label(&server, "a", &json!("y")).await;
+    let mut shown = matching;
+    shown["metadata"]["resourceVersion"] = gone["metadata"]["resourceVersion"].clone();
+    check.push(("DELETED", shown));
+    label(&server, "a", &json!("z")).await;
+    check.push(("ADDED", label(&server, "b", &json!("x")).await));
+    let mut last = server.ok(format!("GET {MAPS}/b")).await;
+    server.ok(format!("DELETE {MAPS}/b")).await;
+    last["metadata"]["resourceVersion"] = server.revision().await.to_string().into();
+    check.push(("DELETED", last));
+    for (kind, object) in check {
+        assert_eq!(
+            events.next().await.unwrap(),
+            json!({"type": kind, "object": object})
+        );
+    }
+}
+
+#[tokio::test]
+async fn names_select_in_path_and_field() {
+    let server = with_two().await;
+    for path in [
+        format!("{MAPS}?watch=true&fieldSelector=metadata.name%3Db"),
+        "/api/v1/configmaps?watch=true&fieldSelector=metadata.name=b".to_owned(),
+    ] {
+        let mut events = server.watch(&path).await;
+        assert_eq!(events.names(1).await, ["ADDED b"]);
+    }
+    // A path that names an object gets it, whatever else is asked (apiserver pkg/endpoints/request/requestinfo.go).
+    assert_eq!(
+        server.ok(format!("GET {MAPS}/b?watch=true")).await["metadata"]["name"],
+        "b"
+    );
+}
+
+#[tokio::test]
+async fn a_version_that_is_gone_is_told_in_the_stream() {
+    let server = with_two().await;
+    let now = server.revision().await;
+    label(&server, "a", &json!("x")).await;
+    label(&server, "a", &json!("y")).await;
+    server
+        .api
+        .storage()
+        .compact(Revision(server.revision().await))
+        .await
+        .unwrap();
+    let mut events = server
+        .watch(&format!("{MAPS}?watch=true&resourceVersion={now}"))
+        .await;
+    let event = events.next().await.unwrap();
+    assert_eq!(event["type"], "ERROR");
+    let status = &event["object"];
+    assert_eq!(
+        (text(&status["kind"]), text(&status["reason"])),
+        ("Status", "Expired")
+    );
+    assert_eq!(status["code"], 410);
+    assert!(
+        text(&status["message"]).starts_with(&format!("too old resource version: {now} (")),
+        "{status}"
+    );
+    assert_eq!(events.next().await, None);
+}
+
+#[tokio::test]
+async fn options_that_make_no_sense() {
+    let server = with_two().await;
+    for (query, code, why) in [
+        (
+            "sendInitialEvents=true",
+            422,
+            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+        ),
+        (
+            "sendInitialEvents=true&resourceVersion=5&resourceVersionMatch=Exact",
+            422,
+            "sendInitialEvents requires setting",
+        ),
+        (
+            "resourceVersion=5&resourceVersionMatch=NotOlderThan",
+            422,
+            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+        ),
+        ("continue=x", 422, "continue is forbidden for watch"),
+        ("resourceVersion=abc", 400, "resource version"),
+        ("timeoutSeconds=abc", 400, ""),
+        ("labelSelector=%21%21", 400, ""),
+        ("fieldSelector=data.key%3D1", 400, "field label not supported"),
+    ] {
+        server
+            .refused(format!("GET {MAPS}?watch=true&{query}"), code, why)
+            .await;
+    }
+    let yaml = Ask::new(format!("GET {MAPS}?watch=true")).header("accept", "application/yaml");
+    server
+        .refused(yaml, 406, "only the following media types are accepted")
+        .await;
+}
+
+/// The clock stands still but for the server's own waiting.
+#[tokio::test(start_paused = true)]
+async fn a_watch_ends_when_its_time_is_over() {
+    let server = with_two().await;
+    let began = tokio::time::Instant::now();
+    let mut events = server.watch(&format!("{MAPS}?watch=true&timeoutSeconds=7")).await;
+    events.names(2).await;
+    assert_eq!(events.next().await, None);
+    assert_eq!(began.elapsed().as_secs(), 7);
+
+    let began = tokio::time::Instant::now();
+    let mut events = server.watch(&format!("{MAPS}?watch=true")).await;
+    events.names(2).await;
+    assert_eq!(events.next().await, None);
+    let minutes = began.elapsed().as_secs() / 60;
+    assert!((30..=60).contains(&minutes), "{minutes} minutes");
+}
+
+#[tokio::test(start_paused = true)]
+async fn bookmarks_come_at_intervals_and_before_the_end() {
+    let server = Server::with(Options {
+        bookmark_interval: Duration::from_secs(10),
+        ..Options::default()
+    })
+    .await;
+    let now = server.revision().await;
+    let path = format!("{MAPS}?watch=true&allowWatchBookmarks=true&timeoutSeconds=25&resourceVersion={now}");
+    let began = tokio::time::Instant::now();
+    let mut events = server.watch(&path).await;
+    for (at, written) in [(10, true), (20, false), (23, false)] {
+        let event = events.next().await.unwrap();
+        assert_eq!(event["type"], "BOOKMARK");
+        assert_eq!(began.elapsed().as_secs(), at);
+        assert_eq!(
+            version(&event["object"]),
+            server.revision().await,
+            "elsewhere was written, which a bookmark tells"
+        );
+        assert_eq!(event["object"]["metadata"].get("annotations"), None);
+        if written {
+            server
+                .ok(Ask::json(
+                    "POST /api/v1/namespaces/default/secrets",
+                    &json!({"metadata": {"name": "s"}}),
+                ))
+                .await;
+        }
+    }
+    assert_eq!(events.next().await, None);
+
+    let silent = format!("{MAPS}?watch=true&timeoutSeconds=25&resourceVersion={now}");
+    assert_eq!(
+        server.watch(&silent).await.next().await,
+        None,
+        "none who did not ask gets one"
+    );
+}
+
+#[tokio::test]
+async fn a_table_names_its_columns_once() {
+    let server = with_two().await;
+    for (query, accept) in [("", "application/json;as=Table;g=meta.k8s.io;v=v1")] {
+        let ask = Ask::new(format!("GET {MAPS}?watch=true{query}")).header("accept", accept);
+        let mut events = server.watch_as(ask).await;
+        for (i, name) in ["a", "b"].into_iter().enumerate() {
+            let event = events.next().await.unwrap();
+            let table = &event["object"];
+            assert_eq!((text(&event["type"]), text(&table["kind"])), ("ADDED", "Table"));
+            assert_eq!(
+                table["columnDefinitions"]
+                    .as_array()
+                    .is_some_and(|all| !all.is_empty()),
+                i == 0
+            );
+            let row = &table["rows"][0];
+            assert_eq!(row["cells"][0], name);
+            assert_eq!(row["object"]["kind"], "PartialObjectMetadata");
+        }
+    }
+    let ask = Ask::new(format!("GET {MAPS}?watch=true")).header(
+        "accept",
+        "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+    );
+    let event = server.watch_as(ask).await.next().await.unwrap();
+    assert_eq!(event["object"]["kind"], "PartialObjectMetadata");
+    assert_eq!(event["object"].get("data"), None);
+}
+
+#[tokio::test]
+async fn watches_show_objects_in_the_version_that_is_asked_for() {
+    let server = Server::start().await;
+    let scaler = json!({"metadata": {"name": "h"}, "spec": {"maxReplicas": 3, "targetCPUUtilizationPercentage": 50,
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}}});
+    let at =
+        |version: &str| format!("/apis/autoscaling/{version}/namespaces/default/horizontalpodautoscalers");
+    server.ok(Ask::json(format!("POST {}", at("v1")), &scaler)).await;
+    for version in ["v1", "v2"] {
+        let event = server
+            .watch(&format!("{}?watch=true", at(version)))
+            .await
+            .next()
+            .await
+            .unwrap();
+        assert_eq!(event["object"]["apiVersion"], format!("autoscaling/{version}"));
+        assert_eq!(event["object"], server.ok(format!("GET {}/h", at(version))).await);
+    }
+}
