@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kubewright_cache::{
-    Cached, HandlerOptions, Informers, OWNER_INDEX, Registration, SharedInformer, WatchScope, owner_uids,
+    Cached, HandlerOptions, Informers, Lister, OWNER_INDEX, Registration, SharedInformer, WatchScope,
+    owner_uids,
 };
 use kubewright_client::View;
 use kubewright_core::{ApiResource, DynamicObject, ObjectKey, StaticResource};
@@ -121,6 +122,21 @@ impl Controller {
         mapper: impl Fn(&Cached<K>) -> Vec<ObjectKey> + Send + Sync + 'static,
     ) -> Self {
         self.follow(resource, options, Some(Mapping::Function(Arc::new(mapper))))
+    }
+
+    /// Reconciles the keys that the function gives for each object of this kind that changes, as [`watches`](Self::watches)
+    /// does; it may look at the objects of `K`, the kind this controller is [for](Self::for_). Those that come later are
+    /// reconciled anyway, so none is missed.
+    #[must_use]
+    pub fn watches_related<W: StaticResource + 'static, K: StaticResource + 'static>(
+        self,
+        mapper: impl Fn(&Cached<W>, &Lister<K>) -> Vec<ObjectKey> + Send + Sync + 'static,
+    ) -> Self {
+        let mapper = move |object: &Cached<W>, primaries: &Lister<DynamicObject>| {
+            mapper(object, &primaries.view::<K>())
+        };
+        let mapping = Mapping::Related(Arc::new(mapper));
+        self.follow(&W::api_resource(), WatchOptions::default(), Some(mapping))
     }
 
     /// Keeps a cache of this kind for the [listers](Context::lister) of the controller; changes cause nothing.
@@ -319,6 +335,7 @@ impl<R: Reconciler> AnyReconciler for R {
 /// A source of events, whatever its type.
 pub(crate) trait AnySource: Send + Sync {
     fn resource(&self) -> &ApiResource;
+    fn scope(&self) -> &WatchScope;
     fn attach(&self, to: &Attach<'_>) -> Attached;
 }
 
@@ -328,6 +345,8 @@ pub(crate) struct Attach<'a> {
     pub(crate) queue: &'a WorkQueue<ObjectKey>,
     pub(crate) informers: &'a Informers,
     pub(crate) writes: &'a Writes,
+    /// The objects that the controller is for.
+    pub(crate) primaries: Option<Lister<DynamicObject>>,
 }
 
 /// A source at work, until it is dropped.
@@ -347,6 +366,10 @@ impl<K: 'static> AnySource for Watch<K> {
         &self.resource
     }
 
+    fn scope(&self) -> &WatchScope {
+        &self.options.scope
+    }
+
     fn attach(&self, to: &Attach<'_>) -> Attached {
         let options = &self.options;
         let informer: SharedInformer<K> = to.informers.informer_for(&self.resource, &options.scope);
@@ -361,6 +384,7 @@ impl<K: 'static> AnySource for Watch<K> {
                 predicate: options.predicate.clone(),
                 mapping: mapping.clone(),
                 primary: to.controller.primary.clone(),
+                primaries: to.primaries.clone(),
             };
             informer.add_handler(
                 handler,

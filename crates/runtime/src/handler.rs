@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use kubewright_cache::{Cached, EventHandler, FinalState, Initial};
-use kubewright_core::{ApiResource, ObjectKey, Scope};
+use kubewright_cache::{Cached, EventHandler, FinalState, Initial, Lister};
+use kubewright_core::{ApiResource, DynamicObject, ObjectKey, Scope};
 use kubewright_queue::{Added, DEFAULT_PRIORITY, LOW_PRIORITY, WorkQueue};
 
 use crate::predicate::{Event, Predicate};
@@ -16,7 +16,11 @@ pub(crate) enum Mapping<K> {
     Owner,
     /// Whatever the function says.
     Function(Arc<Mapper<K>>),
+    /// Whatever the function says, which may look at the objects the controller is for.
+    Related(Arc<RelatedMapper<K>>),
 }
+
+pub(crate) type RelatedMapper<K> = dyn Fn(&Cached<K>, &Lister<DynamicObject>) -> Vec<ObjectKey> + Send + Sync;
 
 pub(crate) type Mapper<K> = dyn Fn(&Cached<K>) -> Vec<ObjectKey> + Send + Sync;
 
@@ -26,6 +30,7 @@ impl<K> Clone for Mapping<K> {
             Self::Itself => Self::Itself,
             Self::Owner => Self::Owner,
             Self::Function(function) => Self::Function(Arc::clone(function)),
+            Self::Related(function) => Self::Related(Arc::clone(function)),
         }
     }
 }
@@ -38,6 +43,8 @@ pub(crate) struct Enqueue<K> {
     pub(crate) mapping: Mapping<K>,
     /// The kind that the controller is for; owners of other kinds are not its business.
     pub(crate) primary: Option<ApiResource>,
+    /// The objects of that kind.
+    pub(crate) primaries: Option<Lister<DynamicObject>>,
 }
 
 impl<K: 'static> Enqueue<K> {
@@ -52,6 +59,15 @@ impl<K: 'static> Enqueue<K> {
             }
             Mapping::Function(function) => {
                 for key in function(object) {
+                    self.add(key, priority);
+                }
+            }
+            Mapping::Related(function) => {
+                let primaries = self.primaries.as_ref();
+                for key in primaries
+                    .into_iter()
+                    .flat_map(|primaries| function(object, primaries))
+                {
                     self.add(key, priority);
                 }
             }

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use hashbrown::HashMap;
-use kubewright_cache::{InformerOptions, Informers};
+use kubewright_cache::{InformerOptions, Informers, SharedInformer};
 use kubewright_client::Client;
-use kubewright_core::ObjectKey;
+use kubewright_core::{DynamicObject, ObjectKey};
 use kubewright_queue::{Metrics, NoMetrics, Options, Settings, ShutDown, WorkQueue};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -289,11 +289,18 @@ impl RunningController {
             limiter: (controller.limiter)(),
             metrics,
         });
+        let mut sources = controller.sources.iter();
+        let primary = sources.find(|source| Some(source.resource()) == controller.primary.as_ref());
         let attach = Attach {
             controller,
             queue: &queue,
             informers: &env.informers,
             writes,
+            primaries: primary.map(|source| {
+                let informer: SharedInformer<DynamicObject> =
+                    env.informers.informer_for(source.resource(), source.scope());
+                informer.lister()
+            }),
         };
         Self {
             name: controller.name.clone(),

@@ -230,6 +230,18 @@ async fn replica_sets_adopt_release_and_replace() {
             owned(pods) == 2 && released.metadata().owner_references.is_none()
         })
         .await;
+    // With its label back it is adopted, and one too many: a pod goes.
+    let back = Patch::Merge(json!({"metadata": {"labels": {"app": "s"}}}));
+    api.patch(&name, &back, &WriteOptions::default()).await.unwrap();
+    cluster
+        .eventually::<Pod>("adoption", |pods| {
+            owned(pods) == 2 && pods.list_namespace("default").len() == 2
+        })
+        .await;
+    let pods = api
+        .list(&kubewright_client::ListOptions::default())
+        .await
+        .unwrap();
     // One that is deleted is replaced too.
     let victim = pods.items[1].name();
     api.delete(victim, &DeleteOptions::default()).await.unwrap();

@@ -13,12 +13,13 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
+use kubewright_cache::{Cached, Lister};
 use kubewright_client::{
     DeleteOptions, DynamicApi, Error as ClientError, Patch, Preconditions, WriteOptions,
 };
 use kubewright_core::{
-    DynamicObject, LabelSelector, ObjectMeta, StaticResource, TypeMeta, controller_of, is_controlled_by,
-    owner_reference,
+    DynamicObject, LabelSelector, ObjectKey, ObjectMeta, StaticResource, TypeMeta, controller_of,
+    is_controlled_by, owner_reference,
 };
 use kubewright_runtime::{Context, Controller, Error, Note, Outcome, Reconciler, Request, Right, Verb};
 use serde_json::{Value, json};
@@ -31,9 +32,30 @@ pub(crate) fn controller() -> Controller {
     Controller::new("replicaset-controller", ReplicaSets)
         .for_::<ReplicaSet>()
         .owns::<Pod>()
+        .watches_related::<Pod, ReplicaSet>(adopters)
         .concurrency(5)
         .right(Right::to::<Pod>([Verb::Create, Verb::Patch, Verb::Delete]))
         .right(Right::to_subresource::<ReplicaSet>("status", [Verb::Patch]))
+}
+
+/// The sets that might adopt a pod without a controller.
+fn adopters(pod: &Cached<Pod>, sets: &Lister<ReplicaSet>) -> Vec<ObjectKey> {
+    let metadata = pod.metadata();
+    let mut owners = metadata.owner_references.iter().flatten();
+    if owners.any(|owner| owner.controller == Some(true)) {
+        return Vec::new();
+    }
+    let labels = metadata.labels.as_ref();
+    let mut sets = sets.list_namespace(pod.namespace().unwrap_or_default());
+    sets.retain(|set| {
+        let selector = Workload::of(set)
+            .ok()
+            .and_then(|set| LabelSelector::from_spec(&set.spec.selector).ok());
+        selector.is_some_and(|selector| {
+            selector.matches(|key| labels.and_then(|labels| labels.get(key)).map(String::as_str))
+        })
+    });
+    sets.iter().map(|set| set.key().clone()).collect()
 }
 
 struct ReplicaSets;
