@@ -24,7 +24,8 @@ pub(crate) struct Written {
     pub(crate) key: ObjectKey,
     pub(crate) uid: String,
     pub(crate) version: ResourceVersion,
-    pub(crate) labels: Vec<(String, String)>,
+    /// `None` where the answer does not say, as that of a scale.
+    pub(crate) labels: Option<Vec<(String, String)>>,
     /// The object is gone, not only marked.
     pub(crate) gone: bool,
 }
@@ -151,8 +152,11 @@ impl Barrier {
         if written.gone {
             return Some(Expect::Gone { after });
         }
-        if !matches(&scope.labels, &written.labels) {
-            return Some(Expect::Gone { after: None });
+        if !scope.labels.is_everything() {
+            // Whether the informer sees the object is not known without its labels.
+            if !matches(&scope.labels, written.labels.as_ref()?) {
+                return Some(Expect::Gone { after: None });
+            }
         }
         Some(Expect::Version(written.version.clone()))
     }
@@ -251,7 +255,7 @@ mod tests {
             key: key(),
             uid: uid.to_owned(),
             version: version.into(),
-            labels: vec![("app".to_owned(), "a".to_owned())],
+            labels: Some(vec![("app".to_owned(), "a".to_owned())]),
             gone: false,
         }
     }
@@ -261,6 +265,13 @@ mod tests {
             version: ResourceVersion::default(),
             gone: true,
             ..wrote(uid, 0)
+        }
+    }
+
+    fn scaled(uid: &str, version: u64) -> Written {
+        Written {
+            labels: None,
+            ..wrote(uid, version)
         }
     }
 
@@ -312,6 +323,13 @@ mod tests {
                 true,
             ),
             (by_field(), vec![wrote("u", 5)], Store(None, 4), false),
+            (
+                labelled("app=b"),
+                vec![scaled("u", 5)],
+                Store(Some(("u", 4)), 4),
+                false,
+            ),
+            (all(), vec![scaled("u", 5)], Store(Some(("u", 4)), 4), true),
         ];
         let now = Instant::now();
         for (scope, writes, store, waits) in rows {

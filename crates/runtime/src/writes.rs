@@ -154,7 +154,7 @@ fn read(target: &Target, body: &Bytes) -> Option<Written> {
             key: ObjectKey::of(path.namespace.as_deref(), name),
             uid,
             version: ResourceVersion::default(),
-            labels: Vec::new(),
+            labels: None,
             gone: true,
         });
     }
@@ -170,7 +170,7 @@ fn read(target: &Target, body: &Bytes) -> Option<Written> {
         key: ObjectKey::of(path.namespace.as_deref(), &name),
         uid: metadata.uid?,
         version: ResourceVersion::new(metadata.resource_version?),
-        labels: metadata.labels.unwrap_or_default().into_iter().collect(),
+        labels: (answer.kind != "Scale").then(|| metadata.labels.unwrap_or_default().into_iter().collect()),
         gone,
     })
 }
