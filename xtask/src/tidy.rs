@@ -104,8 +104,7 @@ fn orphans(root: &Path, faults: &mut Vec<String>) -> Result<()> {
         if is_target {
             continue;
         }
-        // The module is declared in its folder's mod.rs, lib.rs or main.rs, in the file named as the folder, or in a
-        // target of its own.
+        // The module is declared beside it, in the file named as its folder, or by its path.
         let beside = entries(parent)?
             .into_iter()
             .filter(|other| other.extension().is_some_and(|e| e == "rs"));
@@ -118,6 +117,7 @@ fn orphans(root: &Path, faults: &mut Vec<String>) -> Result<()> {
                     .trim_start_matches("pub(crate) ")
                     .trim_start_matches("pub(super) ");
                 line.trim_start_matches("pub ") == format!("mod {module};")
+                    || line == format!("#[path = \"{module}.rs\"]")
             })
         });
         if !is_declared {

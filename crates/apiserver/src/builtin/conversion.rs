@@ -98,14 +98,13 @@ fn autoscaler_to_v2(fields: &mut Object) {
     };
     let (metrics, behavior) = (take(METRICS), take(BEHAVIOR));
     let (current, conditions) = (take(CURRENT_METRICS), take(CONDITIONS));
-    if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
-        if metadata
+    if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut)
+        && metadata
             .get("annotations")
             .and_then(Value::as_object)
             .is_some_and(Object::is_empty)
-        {
-            metadata.remove("annotations");
-        }
+    {
+        metadata.remove("annotations");
     }
     if let Some(spec) = fields.get_mut("spec").and_then(Value::as_object_mut) {
         let mut all = Vec::new();

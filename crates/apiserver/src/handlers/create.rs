@@ -128,9 +128,9 @@ pub(super) fn place(call: &Call<'_>, object: &mut Value) -> ApiResult<()> {
     match (call.resource.scope, call.namespace()) {
         (Scope::Namespaced, Some(namespace)) => {
             if !found.is_empty() && found != namespace {
-                return Err(Status::bad_request(format!(
-                    "the namespace of the provided object does not match the namespace sent on the request"
-                ))
+                return Err(Status::bad_request(
+                    "the namespace of the provided object does not match the namespace sent on the request",
+                )
                 .into());
             }
             metadata(object).map(|metadata| metadata.insert("namespace".into(), namespace.into()));

@@ -63,7 +63,10 @@ async fn write(
             return Err(ApiError::modified(&call.group_resource(), meta(current, "name")));
         }
         let mut changed = current.clone();
-        let replicas = scale.pointer("/spec/replicas").cloned().unwrap_or(json!(0));
+        let replicas = scale
+            .pointer("/spec/replicas")
+            .cloned()
+            .unwrap_or_else(|| json!(0));
         set(&mut changed, &paths.spec_replicas, replicas);
         Ok(changed)
     })
@@ -130,7 +133,7 @@ fn of(object: &Value, paths: &ScalePaths) -> Value {
         "replicas".into(),
         get_path(object, &paths.status_replicas)
             .cloned()
-            .unwrap_or(json!(0)),
+            .unwrap_or_else(|| json!(0)),
     );
     if let Some(text) = paths
         .selector

@@ -97,7 +97,7 @@ async fn change_by(
     let read = call
         .server
         .storage()
-        .get(key.clone())
+        .get(key)
         .await
         .map_err(|error| call.storage_error(error))?;
     let mut current = read.ok_or_else(|| ApiError::from(Status::not_found(&call.group_resource(), name)))?;
@@ -106,24 +106,13 @@ async fn change_by(
         let old = from_storage(&call.resource, current.value());
         let mut new = make(&old)?;
         prepare(call, rules, &mut new, &old, &mut context)?;
-        if lifecycle::ends(&new, &old) {
-            return remove(call, options, &current, new).await;
-        }
-        // The stored text has no version, so equal texts mean that nothing changed: nothing is written.
-        let encoded = write::encode(call, new.clone());
-        if encoded.bytes() == current.storage_bytes() {
-            return Ok(Written::Stored(current));
-        }
-        if options.dry_run {
-            return Ok(Written::Shown(new));
-        }
-        match call
-            .server
-            .storage()
-            .update(key.clone(), current.revision(), encoded)
-            .await
-        {
-            Ok(stored) => return Ok(Written::Stored(stored)),
+        let result = if lifecycle::ends(&new, &old) {
+            remove(call, options, &current, new).await
+        } else {
+            replace(call, options, &current, new).await
+        };
+        match result {
+            Ok(written) => return Ok(written),
             Err(StorageError::Conflict { current: newer, .. }) => current = newer,
             Err(error) => return Err(call.storage_error(error)),
         }
@@ -211,6 +200,26 @@ fn keep_server_fields(new: &mut Value, old: &Value) {
     }
 }
 
+/// Stores the new state, unless it is the present one or nothing is to be stored.
+async fn replace(
+    call: &Call<'_>,
+    options: &WriteOptions,
+    current: &StoredObject,
+    new: Value,
+) -> Result<Written, StorageError> {
+    // The stored text has no version, so equal texts mean that nothing changed: nothing is written.
+    let encoded = write::encode(call, new.clone());
+    if encoded.bytes() == current.storage_bytes() {
+        return Ok(Written::Stored(current.clone()));
+    }
+    if options.dry_run {
+        return Ok(Written::Shown(new));
+    }
+    let (key, expected) = (current.key().clone(), current.revision());
+    let stored = call.server.storage().update(key, expected, encoded).await?;
+    Ok(Written::Stored(stored))
+}
+
 /// The update took away the last thing that held an object which is being deleted: it goes, and the answer shows it as it was
 /// to become.
 async fn remove(
@@ -218,14 +227,10 @@ async fn remove(
     options: &WriteOptions,
     current: &StoredObject,
     new: Value,
-) -> ApiResult<Written> {
+) -> Result<Written, StorageError> {
     if !options.dry_run {
-        let deleted = call
-            .server
-            .storage()
-            .delete(current.key().clone(), current.revision())
-            .await;
-        deleted.map_err(|error| call.storage_error(error))?;
+        let (key, expected) = (current.key().clone(), current.revision());
+        call.server.storage().delete(key, expected).await?;
     }
     Ok(Written::Shown(new))
 }

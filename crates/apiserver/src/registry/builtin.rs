@@ -205,7 +205,8 @@ fn subresource(row: &kinds::Resource, sub: &kinds::Subresource) -> Option<Subres
     let behaviour = match sub.name {
         "binding" => SubresourceKind::Binding,
         "scale" => SubresourceKind::Scale(scale_paths(row)),
-        _ if is_self => SubresourceKind::Part,
+        // Logs are text from a node, whatever kind the table names.
+        _ if is_self && sub.name != "log" => SubresourceKind::Part,
         _ => return None,
     };
     Some(Subresource {

@@ -103,14 +103,6 @@ impl Registry {
         &self.groups
     }
 
-    /// Every resource in every version.
-    pub(crate) fn resources(&self) -> impl Iterator<Item = &Arc<Resource>> {
-        self.groups
-            .iter()
-            .flat_map(|g| &g.versions)
-            .flat_map(|v| &v.resources)
-    }
-
     /// The version of a group, if anything is served in it.
     pub(crate) fn version(&self, group: &str, version: &str) -> Option<&Version> {
         self.groups

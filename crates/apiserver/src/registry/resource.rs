@@ -141,11 +141,6 @@ impl Resource {
         self.subresources.iter().find(|s| s.name == name)
     }
 
-    /// Whether the status is written by its own subresource.
-    pub(crate) fn has_status(&self) -> bool {
-        self.subresource("status").is_some()
-    }
-
     /// Whether field selectors may name `field`.
     pub(crate) fn is_selectable(&self, field: &str) -> bool {
         self.strategy.is_selectable(field) || self.model.is_selectable(field)

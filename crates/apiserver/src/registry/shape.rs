@@ -34,10 +34,12 @@ fn fields(
         let path = || path.child(field.name);
         match object.get(field.name) {
             Some(found) => {
-                if let Some(text) = found.as_str().filter(|_| !field.enum_values.is_empty()) {
-                    if !text.is_empty() && !field.enum_values.contains(&text) {
-                        errors.push(FieldError::not_supported(path(), text, field.enum_values));
-                    }
+                if let Some(text) = found.as_str()
+                    && !field.enum_values.is_empty()
+                    && !text.is_empty()
+                    && !field.enum_values.contains(&text)
+                {
+                    errors.push(FieldError::not_supported(path(), text, field.enum_values));
                 }
                 value(&field.value, found, &path, errors);
             }
@@ -59,7 +61,7 @@ fn must_be_given(field: &Field) -> bool {
             | Kind::MicroTime
             | Kind::IntOrString
     );
-    !has_zero && !(field.presence == Presence::Always && !matches!(field.value, Kind::String))
+    !has_zero && (field.presence != Presence::Always || matches!(field.value, Kind::String))
 }
 
 fn value(kind: &'static Kind, found: &Value, path: &dyn Fn() -> FieldPath, errors: &mut Vec<FieldError>) {

@@ -17,7 +17,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         match self {
-            Self::Demo(demo) => demo.run().await,
+            Self::Demo(demo) => Box::pin(demo.run()).await,
             Self::Up(up) => up.run().await,
         }
     }

@@ -47,7 +47,7 @@ impl Demo {
         let stage = story
             .step("start a control plane in this process", Stage::start())
             .await?;
-        story.perform(&stage.env).await?;
+        Box::pin(story.perform(&stage.env)).await?;
         story.summary();
         if self.keep {
             stage.keep(narrator).await?;

@@ -66,21 +66,24 @@ impl<'a> Story<'a> {
             .step("run the operator", async { Ok(env.run(&operator).await?) })
             .await?;
         let live = Live::start(env.client(), NAMESPACE, self.narrator).await?;
-        self.step("apply the sample and wait until it is available", cast.create())
-            .await?;
+        self.step(
+            "apply the sample and wait until it is available",
+            Box::pin(cast.create()),
+        )
+        .await?;
         self.step(
             "change its spec: five replicas and another message",
-            cast.change(),
+            Box::pin(cast.change()),
         )
         .await?;
         self.step(
             "delete its service by hand; the operator repairs the drift",
-            cast.repair(),
+            Box::pin(cast.repair()),
         )
         .await?;
         self.step(
             "delete it; finalizer and garbage collection do the rest",
-            cast.delete(),
+            Box::pin(cast.delete()),
         )
         .await?;
         drop(live);
