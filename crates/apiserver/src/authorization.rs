@@ -105,7 +105,10 @@ impl Authorizer {
 
 /// Nothing in the message may look like HTML, since some of it comes from the client (`sanitizer` in the file named above).
 fn sanitized(message: &str) -> String {
-    message.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    message
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 /// Requests carry the group of everybody who is known; a review may ask about a user by name alone.

@@ -144,9 +144,13 @@ impl Normalizer<'_> {
             Kind::Double => (value.is_number(), "float64"),
             Kind::Bytes if value.is_string() => return self.text(value, canonical_bytes),
             Kind::Bytes => (false, "[]uint8"),
-            Kind::Time if value.is_string() => return self.text(value, |text| canonical_time(text, Precision::Seconds)),
+            Kind::Time if value.is_string() => {
+                return self.text(value, |text| canonical_time(text, Precision::Seconds));
+            }
             Kind::Time => (false, "time.Time"),
-            Kind::MicroTime if value.is_string() => return self.text(value, |text| canonical_time(text, Precision::Microseconds)),
+            Kind::MicroTime if value.is_string() => {
+                return self.text(value, |text| canonical_time(text, Precision::Microseconds));
+            }
             Kind::MicroTime => (false, "v1.MicroTime"),
             Kind::IntOrString => (value.is_string() || value.is_i64(), "intstr.IntOrString"),
             Kind::Quantity => (self.quantity(value), "resource.Quantity"),
@@ -260,7 +264,11 @@ fn canonical_time(text: &str, precision: Precision) -> Result<String, String> {
     };
     // Other notations that a lenient reader takes are none to Go.
     let bytes = text.as_bytes();
-    let zone = bytes.len().checked_sub(6).and_then(|start| bytes.get(start..)).unwrap_or_default();
+    let zone = bytes
+        .len()
+        .checked_sub(6)
+        .and_then(|start| bytes.get(start..))
+        .unwrap_or_default();
     let has_zone = bytes.last() == Some(&b'Z') || matches!(zone, [b'+' | b'-', _, _, b':', _, _]);
     let time = Some(text).filter(|_| bytes.len() >= RFC3339_LEN && bytes[10] == b'T' && has_zone);
     match time.and_then(|text| text.parse::<jiff::Timestamp>().ok()) {

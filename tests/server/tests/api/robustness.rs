@@ -20,19 +20,20 @@ use tokio::sync::watch;
 use crate::harness::*;
 use crate::identity::Secure;
 
-/// A store that knows how many watches are open.
+/// A store that knows how many watches are open, and in which somebody else can be quicker.
 #[derive(Debug)]
-struct Counting {
+struct Observed {
     store: MemoryStorage,
     open: Arc<watch::Sender<usize>>,
+    interferes: Arc<AtomicBool>,
 }
 
-struct CountedWatch {
+struct ObservedWatch {
     inner: Watch,
     open: Arc<watch::Sender<usize>>,
 }
 
-impl WatchSource for CountedWatch {
+impl WatchSource for ObservedWatch {
     fn poll_batch(
         &mut self,
         cx: &mut Context<'_>,
@@ -47,7 +48,7 @@ impl WatchSource for CountedWatch {
     }
 }
 
-impl Drop for CountedWatch {
+impl Drop for ObservedWatch {
     fn drop(&mut self) {
         self.open.send_modify(|open| *open -= 1);
     }
@@ -56,17 +57,23 @@ impl Drop for CountedWatch {
 /// What a store answers, later.
 type Later<'a, T> = std::pin::Pin<Box<dyn Future<Output = Result<T, StorageError>> + Send + 'a>>;
 
-impl Storage for Counting {
+impl Storage for Observed {
     fn create(&self, key: Key, value: Encoded) -> Later<'_, StoredObject> {
         self.store.create(key, value)
     }
 
     fn update(&self, key: Key, expected: Revision, value: Encoded) -> Later<'_, StoredObject> {
-        self.store.update(key, expected, value)
+        Box::pin(async move {
+            self.interfere(&key).await?;
+            self.store.update(key, expected, value).await
+        })
     }
 
     fn delete(&self, key: Key, expected: Revision) -> Later<'_, StoredObject> {
-        self.store.delete(key, expected)
+        Box::pin(async move {
+            self.interfere(&key).await?;
+            self.store.delete(key, expected).await
+        })
     }
 
     fn get(&self, key: Key) -> Later<'_, Option<StoredObject>> {
@@ -80,7 +87,7 @@ impl Storage for Counting {
     fn watch(&self, request: WatchRequest) -> Result<Watch, StorageError> {
         let inner = self.store.watch(request)?;
         self.open.send_modify(|open| *open += 1);
-        Ok(Watch::new(CountedWatch {
+        Ok(Watch::new(ObservedWatch {
             inner,
             open: self.open.clone(),
         }))
@@ -91,19 +98,108 @@ impl Storage for Counting {
     }
 }
 
-fn counting() -> (Options, watch::Receiver<usize>) {
+fn observed() -> (Options, watch::Receiver<usize>) {
     let (open, receiver) = watch::channel(0);
-    let storage = Arc::new(Counting {
+    let storage = Arc::new(Observed {
         store: MemoryStorage::new(),
         open: Arc::new(open),
+        interferes: Arc::default(),
     });
-    (
-        Options {
-            storage,
-            ..Options::default()
-        },
-        receiver,
-    )
+    let options = Options {
+        storage,
+        ..Options::default()
+    };
+    (options, receiver)
+}
+
+impl Observed {
+    /// Once, when told to: labels the object just before a write reaches it.
+    async fn interfere(&self, key: &Key) -> Result<(), StorageError> {
+        if !self.interferes.swap(false, Ordering::SeqCst) {
+            return Ok(());
+        }
+        let Some(found) = self.store.get(key.clone()).await? else {
+            return Ok(());
+        };
+        let mut value = found.value().clone();
+        value["metadata"]["labels"]["quicker"] = json!("yes");
+        value["metadata"]
+            .as_object_mut()
+            .unwrap()
+            .remove("resourceVersion");
+        let written = self
+            .store
+            .update(key.clone(), found.revision(), Encoded::from_value(&value));
+        written.await.map(drop)
+    }
+}
+
+/// Who names no version loses to nobody: the write is made again on the newer state.
+#[tokio::test]
+async fn somebody_else_is_quicker() {
+    let interferes = Arc::new(AtomicBool::default());
+    let storage = Arc::new(Observed {
+        store: MemoryStorage::new(),
+        open: Arc::new(watch::channel(0).0),
+        interferes: interferes.clone(),
+    });
+    let server = Server::with(Options {
+        storage,
+        ..Options::default()
+    })
+    .await;
+    let merge = |patch: serde_json::Value| {
+        Ask::new(format!("PATCH {MAPS}/a")).typed("application/merge-patch+json", patch.to_string())
+    };
+    for (what, held, asks) in [
+        ("patch", false, vec![merge(json!({"data": {"new": "1"}}))]),
+        (
+            "update",
+            false,
+            vec![Ask::json(format!("PUT {MAPS}/a"), &config_map("a", "2"))],
+        ),
+        ("delete", false, vec![Ask::new(format!("DELETE {MAPS}/a"))]),
+        ("delete", true, vec![Ask::new(format!("DELETE {MAPS}/a"))]),
+        (
+            "last finalizer",
+            true,
+            vec![
+                Ask::new(format!("DELETE {MAPS}/a")),
+                merge(json!({"metadata": {"finalizers": null}})),
+            ],
+        ),
+    ] {
+        let mut object = config_map("a", "1");
+        object["metadata"]["labels"] = json!({"l": "x"});
+        if held {
+            object["metadata"]["finalizers"] = json!(["example.com/hold"]);
+        }
+        let made = server.ok(Ask::json(format!("POST {MAPS}"), &object)).await;
+        let last = asks.len() - 1;
+        for (i, ask) in asks.into_iter().enumerate() {
+            interferes.store(i == last, Ordering::SeqCst);
+            let answer = server.ok(ask).await;
+            if i == last && what == "patch" {
+                assert_eq!(
+                    answer["metadata"]["labels"]["quicker"], "yes",
+                    "nothing of the other's is lost"
+                );
+            }
+        }
+        assert!(!interferes.load(Ordering::SeqCst), "{what}: nobody interfered");
+        // Who names a version is told.
+        let mut stale = made.clone();
+        stale["data"]["key"] = json!("9");
+        if what == "patch" {
+            let ask = Ask::json(format!("PUT {MAPS}/a"), &stale);
+            server.refused(ask, 409, "the object has been modified").await;
+        }
+        server
+            .ask(Ask::json(format!("DELETE {MAPS}/a"), &json!({})))
+            .await;
+        server.ask(merge(json!({"metadata": {"finalizers": null}}))).await;
+        assert_eq!(server.ask(format!("GET {MAPS}/a")).await.code, 404, "{what}");
+    }
 }
 
 /// Long, for a machine that is busy; nothing waits for it to pass.
@@ -118,8 +214,9 @@ async fn until(open: &mut watch::Receiver<usize>, expect: usize) {
 
 #[tokio::test]
 async fn a_client_that_vanishes_frees_its_watch() {
-    let (options, mut open) = counting();
-    let secure = Secure::start(options, ServeLimits::default()).await;
+    let (options, mut open) = observed();
+    let tokens = vec![("secret".to_owned(), admin())];
+    let secure = Secure::start(Options { tokens, ..options }, ServeLimits::default()).await;
     // The server's own watches stay.
     let own = *open.borrow();
     let client = secure.admin();
@@ -140,20 +237,22 @@ async fn a_client_that_vanishes_frees_its_watch() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let plain = Listening::start(&secure.api, listener, None, ServeLimits::default()).unwrap();
     let mut stream = TcpStream::connect(plain.address()).await.unwrap();
-    stream
-        .write_all(b"GET /readyz HTTP/1.1\r\nhost: a\r\n\r\n")
-        .await
-        .unwrap();
-    let mut read = [0; 1024];
-    assert!(stream.read(&mut read).await.unwrap() > 0);
+    let request =
+        "GET /api/v1/namespaces?watch=true HTTP/1.1\r\nhost: a\r\nauthorization: Bearer secret\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    until(&mut open, own + 1).await;
+    let mut read = [0; 15];
+    stream.read_exact(&mut read).await.unwrap();
+    assert_eq!(&read, b"HTTP/1.1 200 OK");
     drop(stream);
+    until(&mut open, own).await;
     plain.stop().await;
     secure.listening.stop().await;
 }
 
 #[tokio::test]
 async fn watches_within_the_process_are_freed_too() {
-    let (options, mut open) = counting();
+    let (options, mut open) = observed();
     let server = Server::with(options).await;
     let own = *open.borrow();
     let mut first = server.watch("/api/v1/namespaces?watch=true").await;
