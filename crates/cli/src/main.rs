@@ -1,6 +1,8 @@
 //! The kubewright command: an embedded Kubernetes control plane, and the tools around it.
 
 mod commands;
+#[cfg(feature = "descriptions")]
+mod descriptions;
 mod failure;
 mod logging;
 

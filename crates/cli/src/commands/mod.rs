@@ -4,6 +4,9 @@ mod demo;
 mod up;
 
 use std::process::ExitCode;
+use std::sync::Arc;
+
+use kubewright_apiserver::Descriptions;
 
 /// What to do.
 #[derive(Debug, clap::Subcommand)]
@@ -21,4 +24,12 @@ impl Command {
             Self::Up(up) => up.run().await,
         }
     }
+}
+
+/// Upstream's descriptions of its kinds, where this binary was built with them.
+fn descriptions() -> Option<Arc<dyn Descriptions>> {
+    #[cfg(feature = "descriptions")]
+    return Some(Arc::new(crate::descriptions::UpstreamDescriptions::default()));
+    #[cfg(not(feature = "descriptions"))]
+    return None;
 }

@@ -81,6 +81,7 @@ impl Up {
             client_certificates: Some(authority.verifier()?),
             advertise_address: reachable(address),
             runtime_config: self.runtime_config.clone(),
+            descriptions: super::descriptions(),
             ..Options::default()
         };
         let server = ApiServer::start(options)

@@ -73,6 +73,7 @@ impl Stage {
         let server = Options {
             client_certificates: Some(authority.verifier()?),
             advertise_address: address,
+            descriptions: super::descriptions(),
             ..Options::default()
         };
         let controllers = ControllerOptions {
