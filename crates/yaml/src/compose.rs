@@ -59,11 +59,18 @@ impl Node {
         }
     }
 
-    fn size(&self) -> usize {
-        1 + match &self.value {
-            Value::Seq(items) => items.iter().map(Self::size).sum(),
-            Value::Map(entries) => entries.iter().map(|e| 1 + e.value.size()).sum(),
-            _ => 0,
+    fn extent(&self) -> Extent {
+        let scalar = Extent { nodes: 1, height: 0 };
+        let add = |sum: Extent, keys: usize, child: Extent| Extent {
+            nodes: sum.nodes + keys + child.nodes,
+            height: sum.height.max(child.height + 1),
+        };
+        match &self.value {
+            Value::Seq(items) => items.iter().fold(scalar, |sum, item| add(sum, 0, item.extent())),
+            Value::Map(entries) => entries
+                .iter()
+                .fold(scalar, |sum, entry| add(sum, 1, entry.value.extent())),
+            _ => scalar,
         }
     }
 
@@ -87,10 +94,17 @@ impl Node {
     }
 }
 
-/// An anchored node and how many nodes it holds.
+/// How many nodes a node is made of, keys included, and how deep they nest.
+#[derive(Debug, Clone, Copy)]
+struct Extent {
+    nodes: usize,
+    height: usize,
+}
+
+/// A copy of an anchored node, for its aliases.
 struct Anchor {
     node: Node,
-    size: usize,
+    extent: Extent,
 }
 
 /// A parsed node before its parent decides what it is: `<<` and unsupported keys only matter as keys.
@@ -106,6 +120,9 @@ pub(crate) struct Composer<'a> {
     parser: Parser<'a, StrInput<'a>>,
     options: &'a Options,
     anchors: HashMap<usize, Anchor>,
+    /// Nodes in `anchors`.
+    anchored: usize,
+    /// Nodes made by aliases.
     expanded: usize,
     duplicates: Vec<DuplicateKey>,
 }
@@ -121,6 +138,7 @@ impl<'a> Composer<'a> {
             parser: Parser::new_from_str_with_options(text, parser_options),
             options,
             anchors: HashMap::new(),
+            anchored: 0,
             expanded: 0,
             duplicates: Vec::new(),
         }
@@ -136,6 +154,7 @@ impl<'a> Composer<'a> {
             }
         }
         self.anchors.clear();
+        self.anchored = 0;
         self.expanded = 0;
         self.duplicates.clear();
         let (event, span) = self.expect_next()?;
@@ -173,15 +192,7 @@ impl<'a> Composer<'a> {
 
     fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Parsed, Error> {
         let at = position(span);
-        if depth > self.options.limits.depth {
-            return Err(Error::at(
-                ErrorKind::Limit {
-                    what: "nesting depth",
-                    limit: self.options.limits.depth,
-                },
-                at,
-            ));
-        }
+        self.check_depth(depth, at)?;
         let (parsed, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => (scalar(text, style, tag.as_deref(), at)?, anchor),
             Event::SequenceStart(_, anchor, _) => {
@@ -206,7 +217,7 @@ impl<'a> Composer<'a> {
                     anchor,
                 )
             }
-            Event::Alias(id) => return self.alias(id, at),
+            Event::Alias(id) => return self.alias(id, depth, at),
             _ => {
                 return Err(Error::at(
                     ErrorKind::Syntax {
@@ -217,35 +228,49 @@ impl<'a> Composer<'a> {
             }
         };
         if anchor != 0 {
-            let size = parsed.node.size();
-            self.anchors.insert(
-                anchor,
-                Anchor {
-                    node: parsed.node.clone(),
-                    size,
-                },
-            );
+            self.anchor(anchor, &parsed.node, at)?;
         }
         Ok(parsed)
     }
 
+    fn check_depth(&self, depth: usize, at: Position) -> Result<(), Error> {
+        let limit = self.options.limits.depth;
+        let what = "nesting depth";
+        match depth > limit {
+            true => Err(Error::at(ErrorKind::Limit { what, limit }, at)),
+            false => Ok(()),
+        }
+    }
+
+    /// Keeps a copy for aliases. Anchors nest, so a node can be copied once for each level above it: what all copies
+    /// of a document add up to is bounded too.
+    fn anchor(&mut self, id: usize, node: &Node, at: Position) -> Result<(), Error> {
+        let extent = node.extent();
+        self.anchored = self.anchored.saturating_add(extent.nodes);
+        let limit = self.options.limits.alias_nodes;
+        if self.anchored > limit {
+            let what = "nodes under anchors";
+            return Err(Error::at(ErrorKind::Limit { what, limit }, at));
+        }
+        let node = node.clone();
+        self.anchors.insert(id, Anchor { node, extent });
+        Ok(())
+    }
+
     /// A copy of the anchored node. What all aliases of a document add up to is bounded, which stops the
     /// "billion laughs" before memory does.
-    fn alias(&mut self, id: usize, at: Position) -> Result<Parsed, Error> {
+    fn alias(&mut self, id: usize, depth: usize, at: Position) -> Result<Parsed, Error> {
         let anchor = self
             .anchors
             .get(&id)
             .ok_or_else(|| Error::at(ErrorKind::RecursiveAnchor, at))?;
-        self.expanded = self.expanded.saturating_add(anchor.size);
+        // Aliases of aliases nest deeper than the text does.
+        self.check_depth(depth + anchor.extent.height, at)?;
+        self.expanded = self.expanded.saturating_add(anchor.extent.nodes);
         let limit = self.options.limits.alias_nodes;
         if self.expanded > limit {
-            return Err(Error::at(
-                ErrorKind::Limit {
-                    what: "nodes made by aliases",
-                    limit,
-                },
-                at,
-            ));
+            let what = "nodes made by aliases";
+            return Err(Error::at(ErrorKind::Limit { what, limit }, at));
         }
         Ok(Parsed {
             node: anchor.node.clone(),

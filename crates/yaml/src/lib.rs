@@ -69,10 +69,11 @@ pub enum DuplicateKeys {
 pub struct Limits {
     /// Most bytes of a text. Default: 3 MiB, the API server's limit for a request body.
     pub bytes: usize,
-    /// Deepest nesting of lists and mappings. Default: 100. Reading recurses, so a value above a few hundred needs
+    /// Deepest nesting of lists and mappings, aliases filled in. Default: 100. Reading recurses, so a value above a few hundred needs
     /// a larger stack.
     pub depth: usize,
-    /// Most nodes that the aliases of one document may add up to. Default: 100,000.
+    /// Most nodes that the aliases of one document may add up to, and most that may be kept for them (a node counts
+    /// once for each anchor on it or above it). Default: 100,000.
     pub alias_nodes: usize,
 }
 

@@ -377,6 +377,21 @@ fn limits() {
         ));
     }
     assert!(from_str::<Value>(&laughs).unwrap_err().is_limit());
+
+    // Every anchor keeps all that is below it, whether or not an alias comes.
+    let nested = |anchors: usize, scalars: usize| {
+        let open: String = (0..anchors).map(|i| format!("&a{i} [")).collect();
+        format!("{open}{}{}", "1, ".repeat(scalars), "]".repeat(anchors))
+    };
+    assert!(from_str::<Value>(&nested(90, 1_000)).is_ok());
+    assert!(from_str::<Value>(&nested(90, 2_000)).unwrap_err().is_limit());
+    // Text of depth two, value of depth a hundred and more.
+    let ladder = |steps: usize| -> String {
+        let steps = (1..steps).map(|i| format!("a{i}: &a{i} [*a{}]\n", i - 1));
+        std::iter::once("a0: &a0 [1]\n".to_owned()).chain(steps).collect()
+    };
+    assert!(from_str::<Value>(&ladder(99)).is_ok());
+    assert!(from_str::<Value>(&ladder(101)).unwrap_err().is_limit());
 }
 
 #[test]
