@@ -30,6 +30,7 @@ mod bootstrap;
 pub(crate) mod builtin;
 mod chain;
 mod codec;
+mod compaction;
 mod custom;
 mod discovery;
 mod error;

@@ -15,8 +15,8 @@ use crate::chain;
 use crate::error::ApiError;
 use crate::openapi::{Descriptions, OpenApi};
 use crate::registry::{InvalidRuntimeConfig, Registry, RuntimeConfig};
-use crate::storage::{MemoryStorage, Storage, StorageError};
-use crate::{bootstrap, custom, discovery};
+use crate::storage::{COMPACT_INTERVAL, MemoryStorage, Storage, StorageError};
+use crate::{bootstrap, compaction, custom, discovery};
 
 /// The largest request body that is read, in bytes: upstream's limit for a resource request.
 pub const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
@@ -38,6 +38,8 @@ pub struct Options {
     pub descriptions: Option<Arc<dyn Descriptions>>,
     /// The largest request body, in bytes. Default: [`MAX_BODY_BYTES`]; larger ones get 413.
     pub max_body_bytes: usize,
+    /// How long history is kept at least: a list or watch from an older version gets 410. Default: 5 minutes, as upstream.
+    pub compact_interval: Duration,
     /// How often a watch that allows bookmarks gets one. Default: 60 s, as upstream.
     pub bookmark_interval: Duration,
     /// How long a watch lasts that names no `timeoutSeconds`: between once and twice this. Default: 30 minutes, as upstream.
@@ -54,6 +56,7 @@ impl Default for Options {
             advertise_address: std::net::SocketAddr::from(([127, 0, 0, 1], 443)),
             descriptions: None,
             max_body_bytes: MAX_BODY_BYTES,
+            compact_interval: COMPACT_INTERVAL,
             bookmark_interval: Duration::from_secs(60),
             min_watch_timeout: Duration::from_secs(30 * 60),
         }
@@ -124,6 +127,7 @@ impl ApiServer {
                 message: error.status().message.clone(),
             })?;
         custom::start(&server).await?;
+        compaction::start(&server);
         Ok(Self(server))
     }
 
