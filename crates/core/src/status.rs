@@ -2,6 +2,7 @@
 //!
 //! Reasons, codes and message forms are those of apimachinery pkg/api/errors/errors.go.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -299,16 +300,16 @@ impl Status {
             [one] => format!(": {one}"),
             many => {
                 // Upstream's aggregate prints each distinct message once.
-                let mut seen = Vec::<String>::new();
-                for text in many.iter().map(ToString::to_string) {
-                    if !seen.contains(&text) {
-                        seen.push(text);
-                    }
-                }
-                if seen.len() == 1 {
-                    format!(": {}", seen[0])
-                } else {
-                    format!(": [{}]", seen.join(", "))
+                let texts: Vec<String> = many.iter().map(ToString::to_string).collect();
+                let mut seen = HashSet::with_capacity(texts.len());
+                let distinct: Vec<&str> = texts
+                    .iter()
+                    .map(String::as_str)
+                    .filter(|text| seen.insert(*text))
+                    .collect();
+                match distinct[..] {
+                    [one] => format!(": {one}"),
+                    _ => format!(": [{}]", distinct.join(", ")),
                 }
             }
         };

@@ -7,7 +7,9 @@ use kubewright_core::{FieldError, FieldPath};
 use kubewright_kinds::{Field, Presence, Type, Value as Kind};
 use serde_json::Value;
 
-/// Everything that is wrong with an object of a built-in type.
+use crate::builtin::validation::MAX_ERRORS;
+
+/// What is wrong with an object of a built-in type: the first [`MAX_ERRORS`] faults.
 pub(super) fn check(ty: &'static Type, object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let is_checked = |field: &&Field| !matches!(field.name, "status" | "metadata" | "apiVersion" | "kind");
@@ -31,6 +33,9 @@ fn fields(
     debug_assert!(ty.special.is_none(), "{} has no fields", ty.name);
     let Some(object) = object.as_object() else { return };
     for field in fields {
+        if errors.len() >= MAX_ERRORS {
+            return;
+        }
         let path = || path.child(field.name);
         match object.get(field.name) {
             Some(found) => {

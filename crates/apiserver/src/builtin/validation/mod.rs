@@ -8,7 +8,9 @@ pub(crate) mod metadata;
 pub(crate) mod names;
 pub(crate) mod objects;
 
-use kubewright_core::{FieldError, FieldPath};
+use std::collections::HashSet;
+
+use kubewright_core::{FieldError, FieldErrorKind, FieldPath};
 use serde_json::Value;
 
 /// A field that may not change. Upstream: `FieldImmutableErrorMsg` in apimachinery.
@@ -17,17 +19,29 @@ const IMMUTABLE: &str = "field is immutable";
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
 /// Adds what a second validator found, without what the first said already: upstream reports each fault of a field once,
-/// and the words of the rule written for the kind win over those of a general one.
-pub(crate) fn merge(errors: &mut Vec<FieldError>, more: Vec<FieldError>) {
-    for error in more {
-        if !errors
-            .iter()
-            .any(|known| known.kind == error.kind && known.path == error.path)
-        {
-            errors.push(error);
-        }
-    }
+/// and the words of the rule written for the kind win over those of a general one. What goes beyond [`MAX_ERRORS`] is left
+/// out.
+pub(crate) fn merge(errors: &mut Vec<FieldError>, mut more: Vec<FieldError>) {
+    errors.truncate(MAX_ERRORS);
+    more.truncate(MAX_ERRORS);
+    let mut known: HashSet<_> = errors.iter().map(identity).collect();
+    let is_new: Vec<bool> = more.iter().map(|error| known.insert(identity(error))).collect();
+    let new = more
+        .into_iter()
+        .zip(is_new)
+        .filter_map(|(error, is_new)| is_new.then_some(error));
+    errors.extend(new);
+    errors.truncate(MAX_ERRORS);
 }
+
+/// Two errors with the same one tell of one fault.
+fn identity(error: &FieldError) -> (FieldErrorKind, &FieldPath) {
+    (error.kind, &error.path)
+}
+
+/// As many faults as one answer tells of. A body of a few megabytes has room for a million, and each is told of twice: in the
+/// message and as a cause.
+pub(crate) const MAX_ERRORS: usize = 1000;
 
 /// Reports every message about one value.
 fn invalid_each(errors: &mut Vec<FieldError>, path: &FieldPath, value: &str, messages: Vec<String>) {
