@@ -1,6 +1,6 @@
 //! Bodies to objects and objects to bodies.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use bytes::Bytes;
 use kubewright_core::{FieldValidation, GroupVersionKind, Status};
@@ -10,13 +10,14 @@ use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::error::{ApiError, ApiResult};
+use crate::registry::path::{self, MAX_FINDINGS};
 use crate::request::media::BodyFormat;
 
 /// A body as it was read: not yet checked against a kind.
 #[derive(Debug)]
 pub(crate) struct Body {
     pub(crate) value: Value,
-    /// Paths of fields that were named twice; the last value counts.
+    /// Paths of the first [`MAX_FINDINGS`] fields that were named twice; the last value counts.
     pub(crate) duplicate_fields: Vec<String>,
 }
 
@@ -86,7 +87,8 @@ fn read_yaml(bytes: &[u8]) -> ApiResult<Body> {
     let duplicate_fields = document
         .duplicates
         .iter()
-        .map(|d| format!("line {}: key {:?}", d.line, d.key))
+        .take(MAX_FINDINGS)
+        .map(|d| format!("line {}: key {:?}", d.line, path::beginning(&d.key)))
         .collect();
     Ok(Body {
         value: document.value,
@@ -243,7 +245,8 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut items = Vec::new();
         let length = self.path.len();
         loop {
-            self.path.push_str(&format!("[{}]", items.len()));
+            // Writing to a string cannot fail.
+            let _ = write!(self.path, "[{}]", items.len());
             let item = seq.next_element_seed(Node {
                 path: &mut *self.path,
                 duplicates: &mut *self.duplicates,
@@ -264,8 +267,8 @@ impl<'de> Visitor<'de> for Node<'_> {
                 self.path.push('.');
             }
             self.path.push_str(&key);
-            if fields.contains_key(&key) && self.duplicates.len() < MAX_REPORTED {
-                self.duplicates.push(self.path.clone());
+            if fields.contains_key(&key) && self.duplicates.len() < MAX_FINDINGS {
+                self.duplicates.push(path::beginning(self.path));
             }
             let value = map.next_value_seed(Node {
                 path: &mut *self.path,
@@ -278,9 +281,6 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 }
 
-/// As many duplicates as one answer tells of.
-const MAX_REPORTED: usize = 100;
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -292,6 +292,13 @@ mod tests {
         let body = read_json(br#"{"a":1,"b":[{"c":1,"c":2}],"a":3}"#).unwrap();
         assert_eq!(body.value, json!({"a": 3, "b": [{"c": 2}]}));
         assert_eq!(body.duplicate_fields, ["b[0].c", "a"]);
+
+        let name = "x".repeat(1 << 20);
+        let body = read_json(format!("{{\"{name}\":1,\"{name}\":2}}").as_bytes()).unwrap();
+        assert!(body.duplicate_fields[0].len() < path::MAX_PATH_BYTES + 8);
+        let yaml: String = (0..2000).map(|i| format!("k{}: 1\n", i % 1000)).collect();
+        let body = read(yaml.as_bytes(), BodyFormat::Yaml).unwrap();
+        assert_eq!(body.duplicate_fields.len(), MAX_FINDINGS);
     }
 
     #[test]

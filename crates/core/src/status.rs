@@ -414,6 +414,31 @@ mod tests {
     }
 
     #[test]
+    fn invalid_tells_each_distinct_message_once() {
+        let path = FieldPath::new("spec");
+        let error = |i| FieldError::required(path.index(i), "");
+        let kind = GroupKind::new("", "Pod");
+        for (errors, message) in [
+            (
+                vec![error(0), error(0)],
+                "Pod \"a\" is invalid: spec[0]: Required value",
+            ),
+            (
+                vec![error(0), error(1), error(0)],
+                "Pod \"a\" is invalid: [spec[0]: Required value, spec[1]: Required value]",
+            ),
+        ] {
+            let status = Status::invalid(&kind, "a", &errors);
+            assert_eq!(status.message, message);
+            assert_eq!(status.details.unwrap().causes.len(), errors.len());
+        }
+        // So many that comparing each with all others would take minutes.
+        let many: Vec<FieldError> = (0..100_000).map(error).collect();
+        let status = Status::invalid(&kind, "a", &many);
+        assert_eq!(status.details.unwrap().causes.len(), many.len());
+    }
+
+    #[test]
     fn round_trip() {
         let status = Status::not_found(&GroupResource::new("apps", "deployments"), "a");
         let text = serde_json::to_string(&status).unwrap();

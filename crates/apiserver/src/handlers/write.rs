@@ -58,7 +58,7 @@ pub(crate) fn shape(
     let gvk = resource.gvk();
     codec::expect_kind(&mut object, &gvk)?;
     let found = resource.model.normalize(&mut object);
-    if let Some(error) = found.type_errors.first() {
+    if let Some(error) = &found.type_error {
         return Err(cannot_be_handled(&gvk, error));
     }
     let validation = options.field_validation.unwrap_or(FieldValidation::Warn);

@@ -6,6 +6,7 @@
 
 mod builtin;
 mod model;
+pub(crate) mod path;
 mod resource;
 mod shape;
 

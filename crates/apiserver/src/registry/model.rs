@@ -5,10 +5,11 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
-use kubewright_core::{FieldError, FieldPath};
+use kubewright_core::FieldError;
 use kubewright_kinds as kinds;
 use serde_json::{Map, Value};
 
+use super::path::{self, MAX_FINDINGS, Path};
 use super::shape;
 use crate::builtin;
 use crate::custom::CustomModel;
@@ -25,10 +26,10 @@ pub(crate) enum Model {
 /// What bringing an object into shape found.
 #[derive(Debug, Default)]
 pub(crate) struct Normalized {
-    /// Paths of fields that the kind does not have; they are dropped.
+    /// Paths of fields that the kind does not have; all are dropped, the first [`MAX_FINDINGS`] are told of.
     pub(crate) unknown_fields: Vec<String>,
-    /// Values that cannot be decoded, in Go's words.
-    pub(crate) type_errors: Vec<String>,
+    /// The first value that cannot be decoded, in Go's words.
+    pub(crate) type_error: Option<String>,
 }
 
 impl Model {
@@ -37,10 +38,14 @@ impl Model {
     pub(crate) fn normalize(&self, object: &mut Value) -> Normalized {
         let mut found = Normalized::default();
         match self {
-            Self::Builtin(ty) => Normalizer { found: &mut found }.object(ty, object, &FieldPath::root(), ty),
+            Self::Builtin(ty) => Normalizer { found: &mut found }.object(ty, object, Path::Root, ty),
             Self::Custom(model) => match model.normalize(object) {
-                Ok(unknown) => found.unknown_fields = unknown,
-                Err(error) => found.type_errors.push(error.to_string()),
+                Ok(mut unknown) => {
+                    unknown.truncate(MAX_FINDINGS);
+                    unknown.iter_mut().for_each(path::cut);
+                    found.unknown_fields = unknown;
+                }
+                Err(error) => found.type_error = Some(error.to_string()),
             },
         }
         found
@@ -102,39 +107,33 @@ struct Normalizer<'a> {
 
 impl Normalizer<'_> {
     /// `owner` names the Go struct in messages.
-    fn object(&mut self, ty: &'static kinds::Type, value: &mut Value, path: &FieldPath, owner: &kinds::Type) {
+    fn object(&mut self, ty: &'static kinds::Type, value: &mut Value, path: Path<'_>, owner: &kinds::Type) {
         if let Some(special) = &ty.special {
             return self.value(special, value, path, owner);
         }
         let Value::Object(fields) = value else {
             return self.mistyped(value, path, owner, ty.name);
         };
-        let names: Vec<String> = fields.keys().cloned().collect();
-        for name in names {
-            let Some(field) = ty.field(&name) else {
-                self.found.unknown_fields.push(path.child(&name).to_string());
-                fields.remove(&name);
-                continue;
-            };
-            let Some(value) = fields.get_mut(&name) else {
-                continue;
+        fields.retain(|name, value| {
+            let path = Path::Field(&path, name);
+            let Some(field) = ty.field(name) else {
+                self.unknown(path);
+                return false;
             };
             if !value.is_null() {
-                self.value(&field.value, value, &path.child(&name), ty);
+                self.value(&field.value, value, path, ty);
             }
-            if value.is_null() || is_never_written(field, value) {
-                fields.remove(&name);
-            }
+            !value.is_null() && !is_never_written(field, value)
+        });
+    }
+
+    fn unknown(&mut self, path: Path<'_>) {
+        if self.found.unknown_fields.len() < MAX_FINDINGS {
+            self.found.unknown_fields.push(path.render());
         }
     }
 
-    fn value(
-        &mut self,
-        kind: &'static kinds::Value,
-        value: &mut Value,
-        path: &FieldPath,
-        owner: &kinds::Type,
-    ) {
+    fn value(&mut self, kind: &'static kinds::Value, value: &mut Value, path: Path<'_>, owner: &kinds::Type) {
         use kinds::Value as Kind;
         let (fits, go_type) = match kind {
             Kind::String => (value.is_string(), "string"),
@@ -164,7 +163,7 @@ impl Normalizer<'_> {
                         *value = zero(item);
                     }
                     if !value.is_null() {
-                        self.value(item, value, &path.index(i), owner);
+                        self.value(item, value, Path::Index(&path, i), owner);
                     }
                 }
                 return;
@@ -178,7 +177,7 @@ impl Normalizer<'_> {
                         *value = zero(item);
                     }
                     if !value.is_null() {
-                        self.value(item, value, &path.child(key), owner);
+                        self.value(item, value, Path::Field(&path, key), owner);
                     }
                 }
                 return;
@@ -210,11 +209,13 @@ impl Normalizer<'_> {
     fn text(&mut self, value: &mut Value, canonical: impl FnOnce(&str) -> Result<String, String>) {
         match canonical(value.as_str().unwrap_or_default()) {
             Ok(text) => *value = Value::String(text),
-            Err(why) => self.found.type_errors.push(why),
+            Err(why) => {
+                self.found.type_error.get_or_insert(why);
+            }
         }
     }
 
-    fn mistyped(&mut self, value: &Value, path: &FieldPath, owner: &kinds::Type, go_type: &str) {
+    fn mistyped(&mut self, value: &Value, path: Path<'_>, owner: &kinds::Type, go_type: &str) {
         let found = match value {
             Value::Null => "null",
             Value::Bool(_) => "bool",
@@ -226,7 +227,7 @@ impl Normalizer<'_> {
         self.report(found, path, owner, go_type);
     }
 
-    fn bad_number(&mut self, text: &str, path: &FieldPath, owner: &kinds::Type, go_type: &str) {
+    fn bad_number(&mut self, text: &str, path: Path<'_>, owner: &kinds::Type, go_type: &str) {
         let found = if go_type.contains("int") {
             format!("number {text}")
         } else {
@@ -235,16 +236,20 @@ impl Normalizer<'_> {
         self.report(&found, path, owner, go_type);
     }
 
-    fn report(&mut self, found: &str, path: &FieldPath, owner: &kinds::Type, go_type: &str) {
+    fn report(&mut self, found: &str, path: Path<'_>, owner: &kinds::Type, go_type: &str) {
+        if self.found.type_error.is_some() {
+            return;
+        }
         let short = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
         let go_type = if go_type.starts_with("io.k8s.") {
             format!("v1.{}", short(go_type))
         } else {
             go_type.to_owned()
         };
-        self.found.type_errors.push(format!(
-            "json: cannot unmarshal {found} into Go struct field {}.{path} of type {go_type}",
-            short(owner.name)
+        self.found.type_error = Some(format!(
+            "json: cannot unmarshal {found} into Go struct field {}.{} of type {go_type}",
+            short(owner.name),
+            path.render()
         ));
     }
 }
@@ -325,5 +330,43 @@ fn zero(kind: &kinds::Value) -> Value {
         Kind::Array(_) => Value::Array(Vec::new()),
         Kind::Object(_) | Kind::Map(_) => Value::Object(Map::new()),
         _ => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::path::MAX_PATH_BYTES;
+    use super::*;
+
+    fn normalize(object: &mut Value) -> Normalized {
+        Model::Builtin(kinds::table().kind("", "v1", "Pod").unwrap()).normalize(object)
+    }
+
+    #[test]
+    fn findings_are_limited_in_number_and_length() {
+        let unknown: Map<String, Value> = (0..5000).map(|i| (format!("unknown{i}"), json!(1))).collect();
+        let mut pod = json!({"metadata": {"name": "a"}, "spec": {"containers": [unknown]}});
+        let found = normalize(&mut pod);
+        assert_eq!(found.unknown_fields.len(), MAX_FINDINGS);
+        assert_eq!(found.unknown_fields[0], "spec.containers[0].unknown0");
+        assert_eq!(
+            pod,
+            json!({"metadata": {"name": "a"}, "spec": {"containers": [{}]}}),
+            "all are dropped"
+        );
+
+        let mut pod = json!({"spec": {}});
+        pod["spec"]["x".repeat(1 << 20)] = json!(1);
+        let found = normalize(&mut pod);
+        assert!(found.unknown_fields[0].len() < MAX_PATH_BYTES + 8);
+
+        let mut pod = json!({"spec": {"hostNetwork": 1, "containers": [{"name": 1}]}});
+        let error = normalize(&mut pod).type_error.unwrap();
+        assert_eq!(
+            error,
+            "json: cannot unmarshal number into Go struct field Container.spec.containers[0].name of type string"
+        );
     }
 }

@@ -254,6 +254,20 @@ fn two_validators_report_a_fault_once() {
     merge(&mut errors, more);
     assert_eq!(errors.len(), 2);
     assert_eq!(errors[0].detail, "by hand");
+
+    // So many, as a body has room for, that looking through all for each would take minutes.
+    let many = |from: usize| -> Vec<FieldError> {
+        let errors = (from..from + 100_000).map(|i| FieldError::required(path.index(i), ""));
+        errors.collect()
+    };
+    let mut errors = many(0)[..600].to_vec();
+    merge(&mut errors, many(400));
+    assert_eq!(errors.len(), MAX_ERRORS);
+    assert_eq!(
+        errors[600].path,
+        path.index(600),
+        "those known already are left out"
+    );
 }
 
 proptest! {
