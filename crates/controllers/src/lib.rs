@@ -14,6 +14,7 @@
 //! # }
 //! ```
 
+mod adoption;
 mod deployment;
 mod gc;
 mod identity;

@@ -176,9 +176,14 @@ fn limit(deployment: &Workload<Deployment>) -> Option<Duration> {
     Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
 }
 
+/// Whether the rollout has had no news for too long. The time since a rollout that was complete says nothing of the one
+/// that follows it (upstream's `DeploymentTimedOut`).
 fn is_late(conditions: &Conditions, limit: Duration) -> bool {
-    conditions.reason(PROGRESSING) == "ProgressDeadlineExceeded"
-        || left(conditions, limit).is_some_and(|left| left.is_zero())
+    match conditions.reason(PROGRESSING) {
+        "NewReplicaSetAvailable" => false,
+        "ProgressDeadlineExceeded" => true,
+        _ => left(conditions, limit).is_some_and(|left| left.is_zero()),
+    }
 }
 
 /// How long the rollout may go on without news.
@@ -210,3 +215,135 @@ fn failure(revision: &Revision) -> Option<Value> {
 }
 
 const PROGRESSING: &str = "Progressing";
+
+#[cfg(test)]
+mod tests {
+    use kubewright_cache::Cached;
+
+    use super::*;
+
+    /// Pods of all templates, of the present one, and those of them that are available.
+    type Counts = (i64, i64, i64);
+
+    /// The reason after `elapsed` seconds without a condition written, and when the next look is due.
+    fn reason_after(
+        before: (&str, Counts),
+        after: Counts,
+        elapsed: i64,
+        spec: &Value,
+    ) -> (String, Option<Duration>) {
+        let start = Timestamp::from_second(1_000_000).unwrap();
+        let (reason, (replicas, updated, available)) = before;
+        let conditions = if reason.is_empty() {
+            json!([])
+        } else {
+            json!([{"type": PROGRESSING, "status": "True", "reason": reason,
+                "lastUpdateTime": Time(start), "lastTransitionTime": Time(start)}])
+        };
+        let mut deployment = json!({
+            "metadata": {"name": "d", "resourceVersion": "1"},
+            "spec": {"replicas": 3, "progressDeadlineSeconds": 600, "selector": {}},
+            "status": {"replicas": replicas, "updatedReplicas": updated, "readyReplicas": available,
+                "availableReplicas": available, "conditions": conditions},
+        });
+        for (field, value) in spec.as_object().unwrap() {
+            deployment["spec"][field] = value.clone();
+        }
+        let deployment: Cached<Deployment> = Cached::from_json(deployment.to_string().as_bytes()).unwrap();
+        let deployment = Workload::of(&deployment).unwrap();
+        let (replicas, updated, available) = after;
+        let set = |name: &str, replicas: i64, available: i64| {
+            let set = json!({
+                "metadata": {"name": name, "resourceVersion": "1"},
+                "spec": {"replicas": replicas, "selector": {}},
+                "status": {"replicas": replicas, "readyReplicas": available, "availableReplicas": available},
+            });
+            Revision::of(&Cached::from_json(set.to_string().as_bytes()).unwrap()).unwrap()
+        };
+        let new = available.min(updated);
+        let revisions = [
+            set("old", replicas - updated, available - new),
+            set("new", updated, new),
+        ];
+        let sizes = Sizes::of(&deployment.spec);
+        let now = start + jiff::SignedDuration::from_secs(elapsed);
+        let (status, again) = status(&deployment, &revisions, Some(1), &sizes, now);
+        let conditions = status["conditions"].as_array().unwrap();
+        let found = conditions
+            .iter()
+            .find(|condition| condition["type"] == PROGRESSING);
+        let reason = found.map_or("", |found| found["reason"].as_str().unwrap());
+        (reason.to_owned(), again)
+    }
+
+    #[test]
+    fn progress_is_reported_from_what_was_and_is() {
+        const COMPLETE: &str = "NewReplicaSetAvailable";
+        const CREATED: &str = "NewReplicaSetCreated";
+        const UPDATED: &str = "ReplicaSetUpdated";
+        const LATE: &str = "ProgressDeadlineExceeded";
+        let (all_old, all_new, mixed) = ((3, 0, 3), (3, 3, 3), (4, 1, 3));
+        let none = json!({});
+        // reason and counts before, counts after, seconds in between, more of the spec, expected reason
+        for (before, after, elapsed, spec, expect) in [
+            // The first rollout.
+            (("", (0, 0, 0)), (0, 0, 0), 0, &none, CREATED),
+            ((CREATED, (0, 0, 0)), (3, 3, 0), 1, &none, UPDATED),
+            ((UPDATED, (3, 3, 0)), all_new, 1, &none, COMPLETE),
+            // A complete one stays so, also with a pod lost.
+            ((COMPLETE, all_new), all_new, 100_000, &none, COMPLETE),
+            ((COMPLETE, all_new), (3, 3, 2), 100_000, &none, COMPLETE),
+            // A new template long after: the quiet time is not held against it.
+            ((COMPLETE, all_old), all_old, 100_000, &none, CREATED),
+            ((COMPLETE, all_old), mixed, 100_000, &none, UPDATED),
+            // No news for as long as the deadline, just before it, and after it was missed.
+            ((UPDATED, mixed), mixed, 600, &none, LATE),
+            ((CREATED, mixed), mixed, 600, &none, LATE),
+            ((UPDATED, mixed), mixed, 599, &none, UPDATED),
+            ((LATE, mixed), mixed, 1, &none, LATE),
+            ((LATE, mixed), (4, 2, 3), 1, &none, UPDATED),
+            ((LATE, mixed), all_new, 1, &none, COMPLETE),
+            // Neither paused nor without a deadline can anything be late; resuming begins anew.
+            (
+                (UPDATED, mixed),
+                mixed,
+                100_000,
+                &json!({"paused": true}),
+                "DeploymentPaused",
+            ),
+            (
+                ("DeploymentPaused", mixed),
+                mixed,
+                100_000,
+                &none,
+                "DeploymentResumed",
+            ),
+            (
+                (UPDATED, mixed),
+                mixed,
+                100_000,
+                &json!({"progressDeadlineSeconds": i32::MAX}),
+                "",
+            ),
+        ] {
+            let (reason, _) = reason_after(before, after, elapsed, spec);
+            assert_eq!(
+                reason, expect,
+                "{before:?} to {after:?} after {elapsed} s, {spec}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_deadline_is_looked_at_when_it_passes() {
+        let mixed = (4, 1, 3);
+        for (reason, elapsed, expect) in [
+            ("ReplicaSetUpdated", 100, Some(501)),
+            ("NewReplicaSetAvailable", 100_000, Some(601)),
+            ("ProgressDeadlineExceeded", 0, None),
+        ] {
+            let (_, again) = reason_after((reason, mixed), mixed, elapsed, &json!({}));
+            assert_eq!(again, expect.map(Duration::from_secs), "{reason}");
+        }
+    }
+}

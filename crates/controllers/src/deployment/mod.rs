@@ -7,17 +7,20 @@ mod conditions;
 mod revision;
 mod rollout;
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::Pod;
 use kubewright_cache::Cached;
 use kubewright_client::{Api, DeleteOptions, DynamicApi, Patch, Preconditions, WriteOptions};
 use kubewright_core::{
-    DynamicObject, LabelSelector, ObjectKey, ObjectMeta, StaticResource, TypeMeta, controller_of,
-    is_controlled_by, owner_reference,
+    DynamicObject, LabelSelector, ObjectKey, ObjectMeta, StaticResource, TypeMeta, is_controlled_by,
+    owner_reference,
 };
 use kubewright_runtime::{Context, Controller, Error, Note, Outcome, Reconciler, Request, Right, Verb};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::adoption::{self, Adopter};
 use crate::pods;
 use crate::replica_set::is_same;
 use crate::workload::Workload;
@@ -81,7 +84,7 @@ impl Rollout<'_> {
         let sizes = self.sizes();
         let is_paused = self.deployment.spec.paused;
         if is_paused || rollout::is_scaling(&self.revisions, sizes.desired) {
-            let current = revision::current(&self.revisions, &self.template);
+            let current = self.sync_current().await?;
             for (at, replicas) in rollout::proportional(&self.revisions, current, &sizes) {
                 self.scale(at, replicas, &sizes).await?;
             }
@@ -144,16 +147,10 @@ impl Rollout<'_> {
     /// The place of the replica set of the present template, which is made if there is none and becomes the newest revision
     /// if it is not.
     async fn ensure_current(&mut self, sizes: &Sizes, replicas: i64) -> Result<usize, Error> {
-        let newest = revision::next(&self.revisions, &self.template);
-        if let Some(at) = revision::current(&self.revisions, &self.template) {
-            if self.revisions[at].number < newest {
-                let annotations = json!({revision::REVISION: newest.to_string()});
-                self.annotate_set(at, annotations).await?;
-            }
-            self.annotate_revision(self.revisions[at].number.max(newest))
-                .await?;
+        if let Some(at) = self.sync_current().await? {
             return Ok(at);
         }
+        let newest = revision::next(&self.revisions, &self.template);
         let hash = self.template.hash(self.deployment.count("collisionCount"));
         let set = self.new_set(&hash, newest, replicas, sizes)?;
         let resource = ReplicaSet::api_resource();
@@ -205,17 +202,7 @@ impl Rollout<'_> {
         let mut selector = self.deployment.value["spec"]["selector"].clone();
         selector["matchLabels"][revision::HASH_LABEL] = hash.into();
         let labels: ObjectMeta = serde_json::from_value(template["metadata"].clone())?;
-        let own = self
-            .deployment
-            .object
-            .metadata
-            .annotations
-            .clone()
-            .unwrap_or_default();
-        let mut annotations: std::collections::BTreeMap<_, _> = own
-            .into_iter()
-            .filter(|(name, _)| revision::is_inherited(name))
-            .collect();
+        let mut annotations = self.inherited();
         annotations.extend(sizes.annotations());
         annotations.insert(revision::REVISION.to_owned(), number.to_string());
         let resource = ReplicaSet::api_resource();
@@ -273,11 +260,32 @@ impl Rollout<'_> {
         Ok(())
     }
 
-    async fn annotate_set(&mut self, at: usize, annotations: Value) -> Result<(), Error> {
-        let patch = Patch::Merge(json!({"metadata": {"annotations": annotations}}));
-        let name = self.revisions[at].name().to_owned();
-        self.sets().patch(&name, &patch, &WriteOptions::default()).await?;
-        Ok(())
+    /// Gives the replica set of the present template, if there is one, what it has from the deployment and the template does
+    /// not tell: its annotations, its number and how long its pods must be ready (upstream's `getNewReplicaSet`).
+    async fn sync_current(&self) -> Result<Option<usize>, Error> {
+        let Some(at) = revision::current(&self.revisions, &self.template) else {
+            return Ok(None);
+        };
+        let newest = revision::next(&self.revisions, &self.template);
+        let min_ready = self.deployment.spec.min_ready_seconds.unwrap_or(0);
+        let current = &self.revisions[at];
+        let number = current.number.max(newest);
+        if let Some(patch) = current.update(self.inherited(), newest, min_ready) {
+            let patch = Patch::Merge(patch);
+            self.sets()
+                .patch(current.name(), &patch, &WriteOptions::default())
+                .await?;
+        }
+        self.annotate_revision(number).await?;
+        Ok(Some(at))
+    }
+
+    /// The annotations that replica sets have from their deployment.
+    fn inherited(&self) -> BTreeMap<String, String> {
+        let own = self.deployment.object.metadata.annotations.iter().flatten();
+        own.filter(|(name, _)| revision::is_inherited(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
     }
 
     /// Notes the newest revision on the deployment itself.
@@ -298,11 +306,16 @@ impl Rollout<'_> {
     async fn old_pods_run(&self) -> Result<bool, Error> {
         let pods = self.ctx.lister::<Pod>()?.list_namespace(self.namespace()).await?;
         for cached in pods {
-            let pod = cached.object()?;
+            let metadata = cached.metadata();
             let is_old = self.revisions.iter().any(|revision| {
-                !self.template.is_of(&revision.set.value) && is_controlled_by(&*pod, &*revision.set.object)
+                !self.template.is_of(&revision.set.value)
+                    && adoption::is_owned(&metadata, &*revision.set.object)
             });
-            if is_old && (pods::is_active(&pod) || pods::is_terminating(&pod)) {
+            if !is_old {
+                continue;
+            }
+            let pod = cached.object()?;
+            if pods::is_active(&pod) || pods::is_terminating(&pod) {
                 return Ok(true);
             }
         }
@@ -355,24 +368,27 @@ fn ctx_api(ctx: &Context, namespace: &str) -> Api<Deployment> {
     ctx.api(namespace)
 }
 
-/// The replica sets of a deployment; those without a controller that match the selector are adopted.
+/// The replica sets of a deployment; those without a controller that match the selector are adopted. Only those that concern
+/// the deployment are decoded.
 async fn claim(
     ctx: &Context,
     deployment: &Deployment,
     selector: &LabelSelector,
 ) -> Result<Vec<Revision>, Error> {
     let namespace = deployment.metadata.namespace.as_deref().unwrap_or_default();
+    let mut adopter = Adopter::new(deployment, ctx.api::<Deployment>(namespace));
     let mut claimed = Vec::new();
     for cached in ctx.lister::<ReplicaSet>()?.list_namespace(namespace).await? {
-        let set = cached.object()?;
-        if is_controlled_by(&*set, deployment) {
+        let metadata = cached.metadata();
+        if adoption::is_owned(&metadata, deployment) {
             claimed.push(Revision::of(&cached)?);
             continue;
         }
-        let labels = set.metadata.labels.as_ref();
+        let labels = metadata.labels.as_ref();
         let matches = selector.matches(|key| labels.and_then(|labels| labels.get(key)).map(String::as_str));
-        let is_free = controller_of(&*set).is_none() && set.metadata.deletion_timestamp.is_none();
+        let is_free = adoption::controller(&metadata).is_none() && metadata.deletion_timestamp.is_none();
         if matches && is_free && deployment.metadata.deletion_timestamp.is_none() {
+            adopter.check().await?;
             claimed.push(adopt(ctx, &cached, deployment).await?);
         }
     }
@@ -385,18 +401,16 @@ async fn adopt(
     cached: &Cached<ReplicaSet>,
     deployment: &Deployment,
 ) -> Result<Revision, Error> {
-    let set = cached.object()?;
-    let mut owners = set.metadata.owner_references.clone().unwrap_or_default();
+    let metadata = cached.metadata();
+    let mut owners = metadata.owner_references.clone().unwrap_or_default();
     owners.extend(owner_reference(deployment));
     let patch = Patch::Merge(json!({"metadata": {
-        "uid": set.metadata.uid,
-        "resourceVersion": set.metadata.resource_version,
+        "uid": metadata.uid,
+        "resourceVersion": metadata.resource_version,
         "ownerReferences": owners,
     }}));
-    let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
-    let name = set.metadata.name.as_deref().unwrap_or_default();
-    ctx.api::<ReplicaSet>(namespace)
-        .patch(name, &patch, &WriteOptions::default())
+    ctx.api::<ReplicaSet>(cached.namespace().unwrap_or_default())
+        .patch(cached.name(), &patch, &WriteOptions::default())
         .await?;
     Revision::of(cached)
 }

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use kubewright_cache::Cached;
 use kubewright_runtime::Error;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::workload::Workload;
 
@@ -116,6 +116,27 @@ impl Revision {
             .iter()
             .all(|(name, value)| self.annotation(name) == Some(value))
     }
+
+    /// The merge patch that makes this the revision `newest` with these annotations and this `minReadySeconds`; `None` where
+    /// it is. Annotations that are not named stay, and a number never falls (upstream's `SetNewReplicaSetAnnotations`).
+    pub(super) fn update(
+        &self,
+        mut annotations: BTreeMap<String, String>,
+        newest: i64,
+        min_ready: i32,
+    ) -> Option<Value> {
+        if self.number < newest {
+            annotations.insert(REVISION.to_owned(), newest.to_string());
+        }
+        let has_ready = self.set.spec.min_ready_seconds.unwrap_or(0) == min_ready;
+        if has_ready && self.has_annotations(&annotations) {
+            return None;
+        }
+        Some(json!({
+            "metadata": {"uid": self.set.object.metadata.uid, "annotations": annotations},
+            "spec": {"minReadySeconds": min_ready},
+        }))
+    }
 }
 
 /// The place of the revision of a template: the oldest one, should there be several.
@@ -162,4 +183,36 @@ pub(super) fn is_inherited(annotation: &str) -> bool {
         "deprecated.deployment.rollback.to",
     ]
     .contains(&annotation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_current_revision_follows_its_deployment() {
+        let set = json!({
+            "metadata": {"name": "s", "uid": "u", "resourceVersion": "1",
+                "annotations": {REVISION: "3", "cause": "first", "own": "x"}},
+            "spec": {"minReadySeconds": 5, "selector": {}},
+        });
+        let revision = Revision::of(&Cached::from_json(set.to_string().as_bytes()).unwrap()).unwrap();
+        let change = |annotations: Value, min_ready: i32| json!({"metadata": {"uid": "u", "annotations": annotations}, "spec": {"minReadySeconds": min_ready}});
+        for (cause, newest, min_ready, expect) in [
+            ("first", 3, 5, None),
+            ("first", 2, 5, None),
+            ("second", 3, 5, Some(change(json!({"cause": "second"}), 5))),
+            (
+                "first",
+                4,
+                5,
+                Some(change(json!({"cause": "first", REVISION: "4"}), 5)),
+            ),
+            ("first", 3, 0, Some(change(json!({"cause": "first"}), 0))),
+        ] {
+            let annotations = BTreeMap::from([("cause".to_owned(), cause.to_owned())]);
+            let patch = revision.update(annotations, newest, min_ready);
+            assert_eq!(patch, expect, "{cause} {newest} {min_ready}");
+        }
+    }
 }

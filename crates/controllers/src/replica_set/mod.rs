@@ -18,12 +18,12 @@ use kubewright_client::{
     DeleteOptions, DynamicApi, Error as ClientError, Patch, Preconditions, WriteOptions,
 };
 use kubewright_core::{
-    DynamicObject, LabelSelector, ObjectKey, ObjectMeta, StaticResource, TypeMeta, controller_of,
-    is_controlled_by, owner_reference,
+    DynamicObject, LabelSelector, ObjectKey, ObjectMeta, StaticResource, TypeMeta, owner_reference,
 };
 use kubewright_runtime::{Context, Controller, Error, Note, Outcome, Reconciler, Request, Right, Verb};
 use serde_json::{Value, json};
 
+use crate::adoption::{self, Adopter};
 use crate::pods;
 use crate::workload::Workload;
 
@@ -41,8 +41,7 @@ pub(crate) fn controller() -> Controller {
 /// The sets that might adopt a pod without a controller.
 fn adopters(pod: &Cached<Pod>, sets: &Lister<ReplicaSet>) -> Vec<ObjectKey> {
     let metadata = pod.metadata();
-    let mut owners = metadata.owner_references.iter().flatten();
-    if owners.any(|owner| owner.controller == Some(true)) {
+    if adoption::controller(&metadata).is_some() {
         return Vec::new();
     }
     let labels = metadata.labels.as_ref();
@@ -91,28 +90,53 @@ impl Reconciler for ReplicaSets {
     }
 }
 
-/// The pods that belong to the set, after adopting and releasing.
+/// The pods that belong to the set, after adopting and releasing. Only those that concern the set are decoded: a pod that
+/// cannot be is no other set's trouble.
 async fn claim(ctx: &Context, set: &ReplicaSet, selector: &LabelSelector) -> Result<Vec<Pod>, Error> {
     let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
     let api = ctx.api::<Pod>(namespace);
+    let mut adopter = Adopter::new(set, ctx.api::<ReplicaSet>(namespace));
     let is_ending = set.metadata.deletion_timestamp.is_some();
     let mut claimed = Vec::new();
     for cached in ctx.lister::<Pod>()?.list_namespace(namespace).await? {
-        let metadata = cached.metadata();
-        let labels = metadata.labels.as_ref();
-        let matches = selector.matches(|key| labels.and_then(|labels| labels.get(key)).map(String::as_str));
-        let pod = cached.object()?;
-        if is_controlled_by(&*pod, set) {
-            if matches {
-                claimed.push((*pod).clone());
-            } else if !is_ending {
-                release(&api, &pod, set).await?;
+        match claim_of(&cached.metadata(), set, selector) {
+            Claim::Ours => claimed.push((*cached.object()?).clone()),
+            Claim::NoLongerOurs if !is_ending => release(&api, &*cached.object()?, set).await?,
+            Claim::Free if !is_ending => {
+                let pod = cached.object()?;
+                if pods::is_active(&pod) {
+                    adopter.check().await?;
+                    claimed.extend(adopt(&api, &pod, set).await?);
+                }
             }
-        } else if matches && controller_of(&*pod).is_none() && !is_ending && pods::is_active(&pod) {
-            claimed.extend(adopt(&api, &pod, set).await?);
+            Claim::NoLongerOurs | Claim::Free | Claim::Foreign => {}
         }
     }
     Ok(claimed)
+}
+
+/// What a pod is to a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Claim {
+    /// Controlled by the set, and selected.
+    Ours,
+    /// Controlled by the set, but not selected any more.
+    NoLongerOurs,
+    /// Selected, and without a controller.
+    Free,
+    /// None of the set's business.
+    Foreign,
+}
+
+fn claim_of(pod: &ObjectMeta, set: &ReplicaSet, selector: &LabelSelector) -> Claim {
+    let labels = pod.labels.as_ref();
+    let matches = selector.matches(|key| labels.and_then(|labels| labels.get(key)).map(String::as_str));
+    match (adoption::is_owned(pod, set), matches) {
+        (true, true) => Claim::Ours,
+        (true, false) => Claim::NoLongerOurs,
+        (false, true) if adoption::controller(pod).is_none() => Claim::Free,
+        (false, _) => Claim::Foreign,
+    }
 }
 
 /// Makes the set the pod's controller. The uid guards against another pod of the name.
@@ -268,5 +292,48 @@ async fn write_status(ctx: &Context, workload: &Workload<ReplicaSet>, status: &V
     match api.patch_status(name, &patch, &WriteOptions::default()).await {
         Err(error) if !error.is_not_found() => Err(error.into()),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pods_are_claimed_by_their_metadata_alone() {
+        let set = ReplicaSet {
+            metadata: ObjectMeta {
+                uid: Some("set".to_owned()),
+                ..ObjectMeta::default()
+            },
+            ..ReplicaSet::default()
+        };
+        let selector = serde_json::from_value(json!({"matchLabels": {"app": "a"}})).unwrap();
+        let selector = LabelSelector::from_spec(&selector).unwrap();
+        for (owners, label, expect) in [
+            (json!([owner("set", true)]), "a", Claim::Ours),
+            (json!([owner("set", true)]), "b", Claim::NoLongerOurs),
+            (json!([]), "a", Claim::Free),
+            (json!([owner("set", false), owner("x", false)]), "a", Claim::Free),
+            (json!([owner("x", true)]), "a", Claim::Foreign),
+            (json!([]), "b", Claim::Foreign),
+        ] {
+            // No pod at all, but for its metadata.
+            let pod = json!({
+                "metadata": {"name": "p", "resourceVersion": "1", "labels": {"app": label}, "ownerReferences": owners},
+                "spec": "nothing that could be decoded",
+            });
+            let pod = Cached::<Pod>::from_json(pod.to_string().as_bytes()).unwrap();
+            assert!(pod.object().is_err());
+            assert_eq!(
+                claim_of(&pod.metadata(), &set, &selector),
+                expect,
+                "{owners} {label}"
+            );
+        }
+    }
+
+    fn owner(uid: &str, is_controller: bool) -> Value {
+        json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": uid, "uid": uid, "controller": is_controller})
     }
 }
