@@ -89,6 +89,18 @@ pub(super) fn state(deletion: Deletion) -> OwnerState {
     }
 }
 
+/// What the server says of an object.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// It is there.
+    Live(Box<Live>),
+    /// It is gone, or another has its name.
+    Gone,
+    /// Nobody knows: its kind is not offered at the moment, because discovery of its group failed or the kind is going.
+    /// Only the end of the kind's watch tells the two apart.
+    Unknown,
+}
+
 /// An object that was just read from the server.
 #[derive(Debug)]
 pub(super) struct Live {
@@ -99,26 +111,27 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Reads an object; `None` if it is gone, or another has its name.
+    /// Reads an object.
     pub(super) async fn get(
         ctx: &RunnableContext,
         resources: &Resources,
         known: &Object,
-    ) -> Result<Option<Self>, Error> {
+    ) -> Result<Found, Error> {
         let Some(resource) = resources.get(&known.resource) else {
-            return Ok(None);
+            return Ok(Found::Unknown);
         };
         let namespace = known.key.namespace.as_deref();
         let (api, found) = read(ctx, resource, namespace, &known.key.name).await?;
-        Ok(found.and_then(|metadata| {
-            let object = object(resource, &metadata)?;
-            (object.uid == known.uid).then(|| Self {
+        let found = found.and_then(|metadata| Some((object(resource, &metadata)?, metadata)));
+        Ok(match found {
+            Some((object, metadata)) if object.uid == known.uid => Found::Live(Box::new(Self {
                 object,
                 resource: resource.clone(),
                 metadata,
                 api,
-            })
-        }))
+            })),
+            _ => Found::Gone,
+        })
     }
 
     /// Reads an owner.
@@ -175,7 +188,7 @@ impl Live {
     }
 
     /// Makes no reference to an owner block its deletion.
-    pub(super) async fn unblock(mut self) -> Result<Self, Error> {
+    pub(super) async fn unblock(&mut self) -> Result<(), Error> {
         let mut owners = self.owners().to_vec();
         owners
             .iter_mut()
@@ -183,7 +196,7 @@ impl Live {
         if let Some(metadata) = self.patch(json!({ "ownerReferences": owners })).await? {
             self.metadata = metadata;
         }
-        Ok(self)
+        Ok(())
     }
 
     pub(super) async fn remove_finalizer(&self, name: &str) -> Result<(), Error> {

@@ -13,13 +13,14 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use kubewright_client::{DeleteOptions, Error as ClientError, Preconditions, PropagationPolicy};
+use kubewright_core::{ApiResource, OwnerReference, Scope};
 use kubewright_queue::{Options, ShutDown, WorkQueue};
 use kubewright_runtime::{Note, Operator, Right, RunnableContext, Verb};
 use parking_lot::Mutex;
 use tokio::sync::RwLock;
 
 use graph::{Action, Event, Graph, OwnerState, Task, Uid};
-use live::{Live, Resources};
+use live::{Found, Live, Resources};
 use monitors::Monitors;
 
 /// Adds the garbage collector to an operator.
@@ -115,17 +116,26 @@ impl Collector {
         let Some(known) = self.graph.lock().object(uid).cloned() else {
             return Ok(Next::Done);
         };
-        let Some(live) = Live::get(&self.ctx, &resources, &known).await? else {
-            // Its watch will say so too, but its dependants need not wait for that.
-            self.step(Event::Gone(Arc::clone(uid)));
-            return Ok(Next::Done);
+        let mut live = match Live::get(&self.ctx, &resources, &known).await? {
+            Found::Live(live) => live,
+            Found::Gone => {
+                // Its watch will say so too, but its dependants need not wait for that.
+                self.step(Event::Gone(Arc::clone(uid)));
+                return Ok(Next::Done);
+            }
+            Found::Unknown => return Ok(Next::Retry),
         };
         let mut states = Vec::new();
         for owner in live.owners() {
-            match self.owner_state(&resources, &live, owner).await? {
-                Some(state) => states.push(state),
+            match self.owner(&resources, &live, owner).await? {
+                OwnerFound::State(state) => states.push(state),
                 // Nothing is known of it, so nothing may be done: the kind may come back.
-                None => return Ok(Next::Retry),
+                OwnerFound::Unknown => return Ok(Next::Retry),
+                // Nothing but a change of the object makes this better, and then it is looked into anyway.
+                OwnerFound::Misplaced => {
+                    self.misplaced(&live, owner);
+                    return Ok(Next::Done);
+                }
             }
         }
         let action = self.graph.lock().decide(&live.object, &states);
@@ -135,7 +145,7 @@ impl Collector {
             Action::RemoveOwners(owners) => live.remove_owners(&owners).await?,
             Action::Delete(policy) => self.delete(&live, policy).await?,
             Action::UnblockAndDelete(policy) => {
-                let live = live.unblock().await?;
+                live.unblock().await?;
                 self.delete(&live, policy).await?;
             }
             Action::Wait(dependants) => {
@@ -148,50 +158,45 @@ impl Collector {
         Ok(Next::Done)
     }
 
-    /// What is true of an owner. `None` if that cannot be found out.
-    async fn owner_state(
+    /// What is true of an owner.
+    async fn owner(
         &self,
         resources: &Resources,
         live: &Live,
-        owner: &kubewright_core::OwnerReference,
-    ) -> Result<Option<OwnerState>, ClientError> {
+        owner: &OwnerReference,
+    ) -> Result<OwnerFound, ClientError> {
         let uid: Uid = owner.uid.as_str().into();
-        let Some(resource) = resources.of_owner(owner) else {
-            tracing::debug!(
-                owner = owner.kind,
-                api_version = owner.api_version,
-                "an owner's kind is not known"
-            );
-            return Ok(None);
-        };
         let namespace = live.object.key.namespace.as_deref();
-        if resource.scope == kubewright_core::Scope::Namespaced && namespace.is_none() {
-            self.ctx.events().publish_about(
-                live.reference(),
-                Note::warning(
-                    "OwnerRefInvalidNamespace",
-                    "GarbageCollection",
-                    format!(
-                        "ownerRef [{}/{}, uid: {}] names a namespaced owner of a cluster-scoped object",
-                        owner.kind, owner.name, owner.uid
-                    ),
-                ),
-            );
-            return Ok(None);
-        }
+        let resource = match place(resources.of_owner(owner), namespace) {
+            Ok(resource) => resource,
+            Err(found) => return Ok(found),
+        };
         // A watch has told of it, under the same name: that it is present needs no other proof.
         let seen = self.graph.lock().object(&uid).cloned();
         let seen = seen.filter(|seen| {
-            let is_there = resource.scope == kubewright_core::Scope::Cluster
-                || seen.key.namespace.as_deref() == namespace;
+            let is_there = resource.scope == Scope::Cluster || seen.key.namespace.as_deref() == namespace;
             seen.resource == resource.group_resource() && *seen.key.name == *owner.name && is_there
         });
         if let Some(seen) = seen {
-            return Ok(Some(live::state(seen.deletion)));
+            return Ok(OwnerFound::State(live::state(seen.deletion)));
         }
         Live::owner_state(&self.ctx, resource, namespace, owner)
             .await
-            .map(Some)
+            .map(OwnerFound::State)
+    }
+
+    fn misplaced(&self, live: &Live, owner: &OwnerReference) {
+        self.ctx.events().publish_about(
+            live.reference(),
+            Note::warning(
+                "OwnerRefInvalidNamespace",
+                "GarbageCollection",
+                format!(
+                    "ownerRef [{}/{}, uid: {}] names a namespaced owner of a cluster-scoped object",
+                    owner.kind, owner.name, owner.uid
+                ),
+            ),
+        );
     }
 
     async fn delete(&self, live: &Live, policy: PropagationPolicy) -> Result<(), ClientError> {
@@ -217,17 +222,75 @@ impl Collector {
             (owner, graph.dependants(uid).cloned().collect())
         };
         for dependant in dependants {
-            if let Some(live) = Live::get(&self.ctx, &resources, &dependant).await? {
-                live.remove_owners(std::slice::from_ref(uid)).await?;
+            match Live::get(&self.ctx, &resources, &dependant).await? {
+                Found::Live(live) => live.remove_owners(std::slice::from_ref(uid)).await?,
+                Found::Gone => {}
+                // It would be collected later if the owner went while this names it.
+                Found::Unknown => return Ok(Next::Retry),
             }
         }
-        if let Some(live) = Live::get(&self.ctx, &resources, &owner).await? {
-            live.remove_finalizer(graph::ORPHAN).await?;
+        match Live::get(&self.ctx, &resources, &owner).await? {
+            Found::Live(live) => live.remove_finalizer(graph::ORPHAN).await?,
+            Found::Gone => {}
+            Found::Unknown => return Ok(Next::Retry),
         }
         Ok(Next::Done)
+    }
+}
+
+/// What was found out about an owner.
+#[derive(Debug, PartialEq, Eq)]
+enum OwnerFound {
+    /// This is true of it.
+    State(OwnerState),
+    /// Its kind is not offered, now or ever.
+    Unknown,
+    /// It has a namespace and the object has none, so that no owner can be meant
+    /// (upstream's `namespacedOwnerOfClusterScopedObjectErr`).
+    Misplaced,
+}
+
+/// The resource to look for an owner in, given the namespace of what it owns.
+fn place<'a>(
+    resource: Option<&'a ApiResource>,
+    namespace: Option<&str>,
+) -> Result<&'a ApiResource, OwnerFound> {
+    match resource {
+        None => Err(OwnerFound::Unknown),
+        Some(resource) if resource.scope == Scope::Namespaced && namespace.is_none() => {
+            Err(OwnerFound::Misplaced)
+        }
+        Some(resource) => Ok(resource),
     }
 }
 
 const WORKERS: usize = 5;
 /// After what time an object is looked into again whose owner no watch has told of.
 const RECHECK: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+    use kubewright_core::StaticResource;
+
+    use super::*;
+
+    #[test]
+    fn a_cluster_scoped_object_has_no_namespaced_owner() {
+        let (map, namespace) = (ConfigMap::api_resource(), Namespace::api_resource());
+        for (owner, dependant, expect) in [
+            (Some(&map), Some("default"), Ok(&map)),
+            (Some(&map), None, Err(OwnerFound::Misplaced)),
+            (Some(&namespace), Some("default"), Ok(&namespace)),
+            (Some(&namespace), None, Ok(&namespace)),
+            (None, None, Err(OwnerFound::Unknown)),
+            (None, Some("default"), Err(OwnerFound::Unknown)),
+        ] {
+            assert_eq!(
+                place(owner, dependant),
+                expect,
+                "{owner:?} of one in {dependant:?}"
+            );
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kubewright_cache::{
     Cached, EventHandler, FinalState, HandlerOptions, Initial, Registration, SharedInformer, WatchScope,
@@ -30,6 +30,12 @@ pub(super) struct Monitors {
 struct Monitor {
     informer: SharedInformer<Metadata>,
     registration: Registration,
+}
+
+impl Monitor {
+    fn has_synced(&self) -> bool {
+        self.informer.has_synced() && self.registration.has_synced()
+    }
 }
 
 impl Monitors {
@@ -77,36 +83,47 @@ impl Monitors {
             .filter(|resource| resource.plural != "events")
             .collect();
         *self.collector.resources.write() = Arc::new(Resources::new(&discovery));
-        // A group that could not be asked keeps its watches.
-        let is_kept = |resource: &ApiResource| {
-            wanted.contains(resource)
-                || discovery
-                    .failures
-                    .iter()
-                    .any(|failure| failure.group_version.group == resource.group)
-        };
-        let collector = Arc::clone(&self.collector);
-        self.running.retain(|resource, _| {
-            let keep = is_kept(resource);
-            if !keep {
-                let objects = collector.graph.lock().of_resource(&resource.group_resource());
-                for gone in objects {
-                    collector.step(Event::Gone(gone));
-                }
-            }
-            keep
-        });
-        let new: Vec<_> = wanted
-            .into_iter()
-            .filter(|resource| !self.running.contains_key(resource))
+        let failed: Vec<&str> = discovery
+            .failures
+            .iter()
+            .map(|failure| failure.group_version.group.as_str())
             .collect();
-        if new.is_empty() {
+        let changes = Changes::between(self.running.keys(), &wanted, &failed);
+        if changes.is_empty() {
             return;
         }
+        // Nothing is collected while what is known is incomplete.
+        let collector = Arc::clone(&self.collector);
         let _incomplete = collector.complete.write().await;
-        for resource in &new {
+        for resource in &changes.start {
             self.running.insert(resource.clone(), self.monitor(resource));
         }
+        self.sync(&changes.start).await;
+        for (resource, successor) in &changes.replaced {
+            // Until the new watch knows what is there, the old one tells what goes.
+            let Some(monitor) = self.running.get(successor).filter(|monitor| monitor.has_synced()) else {
+                continue;
+            };
+            // What went while neither watched; for what the new one is about to tell of, nothing follows from this.
+            let known = collector.graph.lock().of_resource(&resource.group_resource());
+            let there = monitor.informer.lister().list();
+            let there: HashSet<&str> = there.iter().map(Cached::uid).collect();
+            for gone in known.into_iter().filter(|known| !there.contains(&**known)) {
+                collector.step(Event::Gone(gone));
+            }
+            self.running.remove(resource);
+        }
+        for resource in &changes.gone {
+            self.running.remove(resource);
+            let objects = collector.graph.lock().of_resource(&resource.group_resource());
+            for gone in objects {
+                collector.step(Event::Gone(gone));
+            }
+        }
+    }
+
+    /// Waits until new watches are complete, for a while at most.
+    async fn sync(&self, new: &[ApiResource]) {
         let synced = new
             .iter()
             .filter_map(|resource| self.running.get(resource))
@@ -142,6 +159,46 @@ impl Monitors {
             informer,
             registration,
         }
+    }
+}
+
+/// What has to be done for the watches to be those that are wanted.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Changes {
+    start: Vec<ApiResource>,
+    /// Watches whose objects are seen in another version, with that.
+    replaced: Vec<(ApiResource, ApiResource)>,
+    /// Watches whose kind is gone, and its objects with it.
+    gone: Vec<ApiResource>,
+}
+
+impl Changes {
+    /// A group in `failed` could not be asked, and keeps its watches.
+    fn between<'a>(
+        running: impl IntoIterator<Item = &'a ApiResource>,
+        wanted: &[ApiResource],
+        failed: &[&str],
+    ) -> Self {
+        let mut changes = Self {
+            start: wanted.to_vec(),
+            ..Self::default()
+        };
+        for resource in running {
+            changes.start.retain(|start| start != resource);
+            if wanted.contains(resource) || failed.contains(&resource.group.as_str()) {
+                continue;
+            }
+            let same = |other: &&ApiResource| other.group_resource() == resource.group_resource();
+            match wanted.iter().find(same) {
+                Some(successor) => changes.replaced.push((resource.clone(), successor.clone())),
+                None => changes.gone.push(resource.clone()),
+            }
+        }
+        changes
+    }
+
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -194,3 +251,44 @@ impl EventHandler<CustomResourceDefinition> for Definitions {
 const REFRESH: Duration = Duration::from_secs(30);
 /// How long new watches may take before garbage collection goes on without them.
 const SYNC_LIMIT: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use kubewright_core::Scope;
+
+    use super::*;
+
+    fn resources(names: &str) -> Vec<ApiResource> {
+        let one = |name: &str| {
+            let [plural, version, group] = name.splitn(3, '.').collect::<Vec<_>>().try_into().unwrap();
+            ApiResource {
+                group: group.into(),
+                version: version.into(),
+                kind: plural.to_uppercase().as_str().into(),
+                plural: plural.into(),
+                scope: Scope::Namespaced,
+            }
+        };
+        names.split_whitespace().map(one).collect()
+    }
+
+    #[test]
+    fn only_objects_of_a_kind_that_is_gone_are_gone() {
+        // running, wanted, groups that failed; started, replaced, gone
+        for (running, wanted, failed, start, replaced, gone) in [
+            ("", "a.v1.x b.v1.x", &[][..], "a.v1.x b.v1.x", "", ""),
+            ("a.v1.x", "a.v1.x", &[], "", "", ""),
+            ("a.v1.x b.v1.x", "b.v1.x", &[], "", "", "a.v1.x"),
+            ("a.v1.x", "a.v2.x", &[], "a.v2.x", "a.v1.x", ""),
+            ("a.v1.x a.v2.x", "a.v2.x", &[], "", "a.v1.x", ""),
+            ("a.v1.x", "a.v1.y", &[], "a.v1.y", "", "a.v1.x"),
+            ("a.v1.x b.v1.y", "", &["x"], "", "", "b.v1.y"),
+        ] {
+            let changes = Changes::between(&resources(running), &resources(wanted), failed);
+            let old: Vec<_> = changes.replaced.iter().map(|(old, _)| old.clone()).collect();
+            let got = (changes.start, old, changes.gone);
+            let expect = (resources(start), resources(replaced), resources(gone));
+            assert_eq!(got, expect, "{running} to {wanted}, {failed:?} failed");
+        }
+    }
+}
