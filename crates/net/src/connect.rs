@@ -83,13 +83,14 @@ const CONNECTION_WINDOW: u32 = 64 << 20;
 ///
 /// # Errors
 ///
-/// [`TransportError::Other`] if `server_name` is neither a DNS name nor an address.
+/// [`TransportError::Other`] if `server_name` is neither a DNS name nor an address, or the URL of a proxy is not one of
+/// a supported proxy.
 pub fn connect(options: ConnectOptions) -> Result<HttpService, TransportError> {
     let server_name = match &options.server_name {
         None => None,
         Some(name) => Some(server_name(name)?),
     };
-    let dialer = Dialer::new(&options, server_name);
+    let dialer = Dialer::new(&options, server_name)?;
     let shared = pool(&options, dialer.clone());
     // Streams that were upgraded leave the pool, so this one only ever holds what is being upgraded.
     let upgrades = pool(&options, dialer.without_http2());
@@ -199,21 +200,24 @@ struct Dialer {
 }
 
 impl Dialer {
-    fn new(options: &ConnectOptions, server_name: Option<ServerName<'static>>) -> Self {
+    fn new(
+        options: &ConnectOptions,
+        server_name: Option<ServerName<'static>>,
+    ) -> Result<Self, TransportError> {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(options.connect_timeout));
         tcp.set_keepalive(Some(options.tcp_keepalive));
         tcp.set_keepalive_interval(Some(options.tcp_keepalive));
-        Self {
+        Ok(Self {
             tcp,
-            proxies: Arc::new(Proxies::new(&options.proxy)),
+            proxies: Arc::new(Proxies::new(&options.proxy)?),
             tls: options.tls.clone(),
             server_name,
             connect_timeout: options.connect_timeout,
             handshake_timeout: options.handshake_timeout,
-        }
+        })
     }
 
     fn without_http2(mut self) -> Self {

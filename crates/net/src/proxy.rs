@@ -6,6 +6,8 @@ use std::net::IpAddr;
 use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::Matcher;
 
+use crate::error::TransportError;
+
 /// The proxies of a client, as values: reading the environment is up to whoever configures it.
 ///
 /// Supported are `http://`, `https://` (both by `CONNECT`) and `socks5://` proxies, with user and password in the URL.
@@ -99,16 +101,25 @@ pub(crate) struct Proxy {
 }
 
 impl Proxies {
-    pub(crate) fn new(settings: &ProxySettings) -> Self {
+    /// Fails if the URL of a proxy cannot be used: to go on without would send requests past the proxy.
+    pub(crate) fn new(settings: &ProxySettings) -> Result<Self, TransportError> {
+        for (scheme, url) in [("https", &settings.https), ("http", &settings.http)] {
+            if let Some(url) = url.as_deref().filter(|url| !url.is_empty()) {
+                check(url).map_err(|why| {
+                    let why = format!("the URL of the proxy for {scheme}: {why}");
+                    TransportError::other("reading the proxy settings", why)
+                })?;
+            }
+        }
         let matcher = Matcher::builder()
             .https(settings.https.clone().unwrap_or_default())
             .http(settings.http.clone().unwrap_or_default())
             .no(settings.no_proxy.clone())
             .build();
-        Self {
+        Ok(Self {
             matcher,
             loopback: settings.loopback,
-        }
+        })
     }
 
     pub(crate) fn proxy_for(&self, target: &Uri) -> Option<Proxy> {
@@ -126,6 +137,37 @@ impl Proxies {
     }
 }
 
+/// Whether a URL names a proxy of a kind that is spoken here. Errors do not repeat it: it may hold a password.
+fn check(url: &str) -> Result<(), String> {
+    let uri: Uri = url
+        .parse()
+        .map_err(|error: http::uri::InvalidUri| error.to_string())?;
+    // As in Go, a proxy without a scheme is an http one.
+    if let Some(scheme) = uri.scheme_str().filter(|scheme| !SCHEMES.contains(scheme)) {
+        return Err(format!(
+            "{scheme} proxies are not supported, only {}",
+            SCHEMES.join(", ")
+        ));
+    }
+    let host = uri.host().unwrap_or_default();
+    if host.is_empty() {
+        return Err("it names no host".to_owned());
+    }
+    // A port that is no port reads as none.
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    if uri.port().is_none() && !authority.ends_with(host) {
+        return Err("its port is no number up to 65535".to_owned());
+    }
+    // What the matcher cannot read it leaves out without a word.
+    let matcher = Matcher::builder().https(url.to_owned()).build();
+    match matcher.intercept(&Uri::from_static("https://any.invalid/")) {
+        Some(_) => Ok(()),
+        None => Err("it cannot be read".to_owned()),
+    }
+}
+
+const SCHEMES: [&str; 4] = ["http", "https", "socks5", "socks5h"];
+
 fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
@@ -133,7 +175,10 @@ fn is_loopback(host: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error as _;
+
     use super::*;
+    use crate::connect::{ConnectOptions, connect};
 
     #[test]
     fn chooses_the_proxy_by_scheme_and_target() {
@@ -158,7 +203,7 @@ mod tests {
             ("https://127.0.0.1:6443/", None),
             ("https://[::1]:6443/", None),
         ];
-        let proxies = Proxies::new(&settings);
+        let proxies = Proxies::new(&settings).unwrap();
         for (target, expect) in rows {
             let proxy = proxies.proxy_for(&target.parse().unwrap());
             assert_eq!(
@@ -167,7 +212,7 @@ mod tests {
                 "{target}"
             );
         }
-        let explicit = Proxies::new(&ProxySettings::all("http://p:1"));
+        let explicit = Proxies::new(&ProxySettings::all("http://p:1")).unwrap();
         assert!(
             explicit
                 .proxy_for(&Uri::from_static("https://127.0.0.1/"))
@@ -175,9 +220,41 @@ mod tests {
         );
         assert!(
             Proxies::new(&ProxySettings::default())
+                .unwrap()
                 .proxy_for(&Uri::from_static("https://a/"))
                 .is_none()
         );
+    }
+
+    #[test]
+    fn a_proxy_that_cannot_be_used_is_an_error() {
+        let rows = [
+            ("", true),
+            ("proxy.example:3128", true),
+            ("http://u:secret@proxy.example", true),
+            ("https://proxy.example:1/", true),
+            ("socks5://u:secret@[fd00::1]:1080", true),
+            ("socks5h://proxy.example", true),
+            ("socks4://proxy.example", false),
+            ("ftp://u:secret@proxy.example", false),
+            ("http://", false),
+            ("http://u:secret@proxy example", false),
+            ("http://u:sec ret@proxy.example", false),
+            ("/path", false),
+            ("http://u:secret@proxy:99999999", false),
+        ];
+        for (url, expect) in rows {
+            let options = ConnectOptions {
+                proxy: ProxySettings::all(url),
+                ..ConnectOptions::default()
+            };
+            let made = connect(options);
+            assert_eq!(made.is_ok(), expect, "{url}: {:?}", made.err());
+            if let Err(error) = made {
+                let shown = format!("{error} {:?}", error.source().map(ToString::to_string));
+                assert!(!shown.contains("sec"), "{shown}");
+            }
+        }
     }
 
     #[test]
