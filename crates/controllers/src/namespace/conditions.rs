@@ -43,13 +43,11 @@ pub(super) struct Findings {
 
 impl Findings {
     pub(super) fn discovery(&mut self, discovery: &Discovery) {
-        let failures = discovery.failures.iter();
-        self.discovery = failures
-            .map(|failure| match &failure.error {
-                Some(error) => format!("{}: {error}", failure.group_version),
-                None => format!("{}: stale", failure.group_version),
-            })
-            .collect();
+        let failures = discovery.failures.iter().map(|failure| match &failure.error {
+            Some(error) => format!("{}: {error}", failure.group_version),
+            None => format!("{}: stale", failure.group_version),
+        });
+        self.discovery = hidden(discovery, failures.collect());
     }
 
     pub(super) fn failed(&mut self, resource: &ApiResource, error: &kubewright_client::Error) {
@@ -166,6 +164,15 @@ fn row(
     (type_, "True", bad.0, format!("{}{}", bad.1, what.join(", ")))
 }
 
+/// What discovery does not show: the failures, and the core group. No server is without that, so an answer without it hides
+/// most of what there may be.
+fn hidden(discovery: &Discovery, mut failures: Vec<String>) -> Vec<String> {
+    if failures.is_empty() && !discovery.groups.iter().any(|group| group.name.is_empty()) {
+        failures.push("v1: not offered".to_owned());
+    }
+    failures
+}
+
 /// `pods.` or `deployments.apps`, as upstream prints it.
 fn qualified(resource: &ApiResource) -> String {
     format!("{}.{}", resource.plural, resource.group)
@@ -174,9 +181,42 @@ fn qualified(resource: &ApiResource) -> String {
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::core::v1::Pod;
+    use kubewright_client::discovery::DiscoveredGroup;
     use kubewright_core::StaticResource;
 
     use super::*;
+
+    #[test]
+    fn what_discovery_hides_keeps_the_namespace() {
+        let group = |name: &str| {
+            let mut group = DiscoveredGroup::default();
+            group.name = name.to_owned();
+            group
+        };
+        for (groups, failure, expect) in [
+            (&["", "apps"][..], None, None),
+            (&["apps"], None, Some("v1: not offered")),
+            (&[], None, Some("v1: not offered")),
+            (&["", "apps"], Some("x.io/v1: stale"), Some("x.io/v1: stale")),
+            (&["apps"], Some("v1: stale"), Some("v1: stale")),
+        ] {
+            let mut discovery = Discovery::default();
+            discovery.groups = groups.iter().map(|name| group(name)).collect();
+            let failures: Vec<String> = failure.into_iter().map(str::to_owned).collect();
+            let findings = Findings {
+                discovery: hidden(&discovery, failures),
+                ..Findings::default()
+            };
+            assert_eq!(findings.is_clean(), expect.is_none(), "{groups:?} {failure:?}");
+            let conditions = findings.conditions(&[], Timestamp::UNIX_EPOCH).unwrap();
+            let message = conditions[0]
+                .message
+                .clone()
+                .filter(|_| conditions[0].status == "True");
+            let expect = expect.map(|what| format!("Discovery failed for some groups: {what}"));
+            assert_eq!(message, expect, "{groups:?} {failure:?}");
+        }
+    }
 
     #[test]
     fn conditions_say_what_is_left_and_keep_their_times() {

@@ -2,7 +2,8 @@
 //!
 //! A namespace that is being deleted is emptied: every resource that discovery knows is deleted as a collection, pods
 //! before all else (KEP-5080). What has finalizers or a grace period stays for a while; then the conditions say what
-//! is left, and the first deletion among it wakes the controller. When nothing is left, the finalizer in the spec goes.
+//! is left, and everything is looked at again, the more seldom the longer it takes. No worker waits for one namespace while
+//! another could be emptied. When nothing is left, the finalizer in the spec goes.
 
 mod conditions;
 
@@ -12,24 +13,31 @@ use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kubewright_client::discovery::{DiscoveredResource, Discovery};
 use kubewright_client::{
     Api, Client, DeleteOptions, DynamicApi, Error as ClientError, ListOptions, Patch, PropagationPolicy,
-    WatchEvent, WriteOptions,
+    WriteOptions,
 };
-use kubewright_core::{DynamicObject, PartialObject, Scope};
-use kubewright_runtime::{Context, Controller, Error, Outcome, Reconciler, Request, Right, Verb};
+use kubewright_core::{ObjectMeta, Scope};
+use kubewright_runtime::{
+    Context, Controller, Error, Outcome, Predicate, Reconciler, Request, Right, Verb, WatchOptions,
+};
 
 use conditions::{Findings, Left};
 
 /// The controller.
 pub(crate) fn controller() -> Controller {
     Controller::new("namespace-controller", Namespaces)
-        .for_::<Namespace>()
+        // Its own writes of conditions are no news to it.
+        .for_with::<Namespace>(
+            WatchOptions::<Namespace>::new().predicate(Predicate::metadata_changed(|metadata| {
+                metadata.deletion_timestamp.clone()
+            })),
+        )
         .concurrency(10)
         .right(Right::to_resource("", "namespaces/finalize", [Verb::Update]))
         .right(Right::to_resource("", "namespaces/status", [Verb::Patch]))
         .right(Right::to_resource(
             "*",
             "*",
-            [Verb::List, Verb::Watch, Verb::DeleteCollection],
+            [Verb::List, Verb::Delete, Verb::DeleteCollection],
         ))
 }
 
@@ -49,27 +57,27 @@ impl Reconciler for Namespaces {
         if !is_ending || !finalizers.is_some_and(|finalizers| finalizers.iter().any(|f| f == FINALIZER)) {
             return Ok(Outcome::done());
         }
-        let (findings, watch) = empty(ctx.client(), request.name()).await?;
+        let findings = empty(ctx.client(), request.name()).await?;
         report(ctx.client(), &namespace, &findings).await?;
         if findings.is_clean() {
             finalize(ctx.client(), &namespace).await?;
             return Ok(Outcome::done());
         }
-        if let Some((api, version)) = watch {
-            wait_for_deletion(&api, version).await?;
-        }
-        // What a watch cannot tell (another kind, a failure) is looked at again soon.
-        let delay = if findings.has_failed() { RETRY } else { AGAIN };
+        let since = namespace.metadata.deletion_timestamp.as_ref().map(|time| time.0);
+        let delay = next_look(since.unwrap_or_default(), jiff::Timestamp::now());
         Ok(Outcome::requeue_after(delay))
     }
 }
 
-type Metadata = Api<PartialObject<DynamicObject>>;
+/// When a namespace that has been ending since then is looked at again: soon at first, for most are empty within a moment.
+fn next_look(since: jiff::Timestamp, now: jiff::Timestamp) -> Duration {
+    let elapsed = Duration::try_from(now.duration_since(since)).unwrap_or_default();
+    (elapsed / PATIENCE).clamp(SOONEST, LATEST)
+}
 
-/// Deletes everything in a namespace. Also returns a resource that still has something, with the version it was listed at.
-async fn empty(client: &Client, namespace: &str) -> Result<(Findings, Option<(Metadata, String)>), Error> {
+/// Deletes everything in a namespace.
+async fn empty(client: &Client, namespace: &str) -> Result<Findings, Error> {
     let mut findings = Findings::default();
-    let mut watch = None;
     let discovery = client.discover().await?;
     findings.discovery(&discovery);
     let (pods, others): (Vec<_>, Vec<_>) = resources(&discovery).partition(|found| {
@@ -80,10 +88,7 @@ async fn empty(client: &Client, namespace: &str) -> Result<(Findings, Option<(Me
         for found in phase {
             match empty_resource(client, namespace, found).await {
                 Ok(None) => {}
-                Ok(Some((left, from))) => {
-                    findings.left.push(left);
-                    watch.get_or_insert(from);
-                }
+                Ok(Some(left)) => findings.left.push(left),
                 // The kind went while its objects were being deleted, and they with it.
                 Err(error) if error.is_not_found() => {}
                 Err(error) => findings.failed(&found.resource, &error),
@@ -93,7 +98,7 @@ async fn empty(client: &Client, namespace: &str) -> Result<(Findings, Option<(Me
             break;
         }
     }
-    Ok((findings, watch))
+    Ok(findings)
 }
 
 /// What can be emptied: namespaced resources with the verbs for it.
@@ -105,61 +110,46 @@ fn resources(discovery: &Discovery) -> impl Iterator<Item = &DiscoveredResource>
     })
 }
 
-/// Deletes all objects of a resource; what is left of them afterwards.
+/// Deletes all objects of a resource; what is left of them afterwards. What is being deleted already is not deleted again.
 async fn empty_resource(
     client: &Client,
     namespace: &str,
     found: &DiscoveredResource,
-) -> Result<Option<(Left, (Metadata, String))>, ClientError> {
+) -> Result<Option<Left>, ClientError> {
     let api = DynamicApi::dynamic_namespaced(client, &found.resource, namespace);
     let metadata = api.metadata_only();
     let options = DeleteOptions {
         propagation_policy: Some(PropagationPolicy::Background),
         ..DeleteOptions::default()
     };
-    let before = metadata.list(&ListOptions::default()).await?;
-    if before.items.is_empty() {
-        return Ok(None);
-    }
-    if found.supports("deletecollection") {
-        api.delete_collection(&options, &ListOptions::default()).await?;
-    } else {
-        for object in &before.items {
-            let name = object.metadata.name.as_deref().unwrap_or_default();
-            match api.delete(name, &options).await {
-                Err(error) if !error.is_not_found() => return Err(error),
-                _ => {}
+    let mut left = metadata.list(&ListOptions::default()).await?.items;
+    if left.iter().any(|object| is_standing(&object.metadata)) {
+        if found.supports("deletecollection") {
+            api.delete_collection(&options, &ListOptions::default()).await?;
+        } else {
+            left.retain(|object| is_standing(&object.metadata));
+            for object in &left {
+                let name = object.metadata.name.as_deref().unwrap_or_default();
+                match api.delete(name, &options).await {
+                    Err(error) if !error.is_not_found() => return Err(error),
+                    _ => {}
+                }
             }
         }
+        left = metadata.list(&ListOptions::default()).await?.items;
     }
-    let after = metadata.list(&ListOptions::default()).await?;
-    if after.items.is_empty() {
-        return Ok(None);
-    }
-    let left = Left::new(&found.resource, after.items.iter().map(|object| &object.metadata));
-    Ok(Some((left, (metadata, after.metadata.resource_version))))
+    Ok(if left.is_empty() {
+        None
+    } else {
+        Some(Left::new(
+            &found.resource,
+            left.iter().map(|object| &object.metadata),
+        ))
+    })
 }
 
-/// Waits until one of the objects is gone, for a while at most.
-async fn wait_for_deletion(api: &Metadata, version: String) -> Result<(), Error> {
-    let options = ListOptions {
-        resource_version: version,
-        timeout_seconds: Some(WAIT.as_secs()),
-        ..ListOptions::default()
-    };
-    let wait = async {
-        let mut watch = api.watch(&options).await?;
-        while let Some(event) = watch.next().await {
-            if matches!(event?, WatchEvent::Deleted(_)) {
-                break;
-            }
-        }
-        Ok::<_, ClientError>(())
-    };
-    match tokio::time::timeout(WAIT, wait).await {
-        Ok(Err(error)) if !error.is_expired() && !error.is_not_found() => Err(error.into()),
-        _ => Ok(()),
-    }
+fn is_standing(metadata: &ObjectMeta) -> bool {
+    metadata.deletion_timestamp.is_none()
 }
 
 /// Writes what was found into the conditions, if they say something else.
@@ -204,7 +194,30 @@ async fn finalize(client: &Client, namespace: &Namespace) -> Result<(), Error> {
 }
 
 const FINALIZER: &str = "kubernetes";
-/// How long a deletion is waited for before everything is looked at again.
-const WAIT: Duration = Duration::from_secs(5);
-const AGAIN: Duration = Duration::from_millis(1);
-const RETRY: Duration = Duration::from_secs(1);
+/// The share of the time it has taken so far after which a namespace is looked at again: an eighth.
+const PATIENCE: u32 = 8;
+const SOONEST: Duration = Duration::from_millis(50);
+const LATEST: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn looks_become_rarer_and_never_stop() {
+        let since = Timestamp::from_second(1000).unwrap();
+        for (elapsed, expect) in [
+            (-5_000, 50),
+            (0, 50),
+            (400, 50),
+            (800, 100),
+            (8_000, 1000),
+            (1_000_000, 5000),
+        ] {
+            let now = since + jiff::SignedDuration::from_millis(elapsed);
+            assert_eq!(next_look(since, now), Duration::from_millis(expect), "{elapsed}");
+        }
+    }
+}
