@@ -222,6 +222,22 @@ async fn every_verb_has_its_method_path_query_and_media_type() {
 }
 
 #[tokio::test]
+async fn a_dry_run_of_a_delete_says_so_twice() {
+    let script = Script::new((0..2).map(|_| ok(pod("web"))));
+    let pods: Api<Pod> = Api::default_namespaced(&script.client());
+    for dry_run in [vec![], vec!["All".to_owned()]] {
+        let options = DeleteOptions {
+            dry_run,
+            ..DeleteOptions::default()
+        };
+        pods.delete("web", &options).await.unwrap();
+    }
+    let path = "DELETE /api/v1/namespaces/team/pods/web";
+    assert_eq!(script.lines(), [path.to_owned(), format!("{path}?dryRun=All")]);
+    assert_eq!(script.seen()[1].body, r#"{"dryRun":["All"]}"#);
+}
+
+#[tokio::test]
 async fn scopes_decide_the_path_and_what_can_be_asked() {
     let script = Script::new((0..6).map(|_| ok(r#"{"items":[],"metadata":{"name":"x"}}"#)));
     let client = script.client();

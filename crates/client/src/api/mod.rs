@@ -370,8 +370,15 @@ impl<K: Serialize + DeserializeOwned + 'static> Api<K> {
     pub async fn delete(&self, name: &str, options: &DeleteOptions) -> Result<Deleted<K>, Error> {
         let call = self.object("delete", name, None)?;
         let body = encode(&call, options)?;
+        // Servers read the body alone; what stands between sees by the query that nothing is stored.
+        let dry_run = options.is_dry_run();
+        let query = WriteOptions {
+            dry_run,
+            ..WriteOptions::default()
+        }
+        .to_query();
         let bytes = self
-            .send_raw(&call, Method::DELETE, "", Some((JSON, body)), Shape::Object)
+            .send_raw(&call, Method::DELETE, &query, Some((JSON, body)), Shape::Object)
             .await?;
         let decode = |error| Error::decode(call.verb, &call.path, error);
         let types: kubewright_core::TypeMeta = serde_json::from_slice(&bytes).map_err(decode)?;

@@ -190,9 +190,11 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Neither `/api` nor `/apis` could be read. Failures of single groups are part of the result.
+    /// Neither `/api` nor `/apis` could be read, or one of them failed otherwise than by not being there or being
+    /// forbidden. Failures of single groups are part of the result.
     pub async fn discover(&self) -> Result<Discovery, Error> {
         let mut discovery = Discovery::default();
+        let mut refused = None;
         for path in ["/api", "/apis"] {
             match self.discover_at(path).await {
                 Ok(part) => {
@@ -200,8 +202,10 @@ impl Client {
                     discovery.failures.extend(part.failures);
                 }
                 // A server may offer only one of the two, or only one of them to this user (client-go
-                // `discovery/discovery_client.go`).
-                Err(error) if error.is_not_found() || error.is_forbidden() => {}
+                // `discovery/discovery_client.go`). One that offers neither is no API server, or not for this user.
+                Err(error) if refused.is_none() && (error.is_not_found() || error.is_forbidden()) => {
+                    refused = Some(error);
+                }
                 Err(error) => return Err(error),
             }
         }

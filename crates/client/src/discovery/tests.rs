@@ -198,6 +198,26 @@ async fn a_server_may_have_only_one_of_the_two_roots() {
 }
 
 #[tokio::test]
+async fn a_server_without_both_roots_is_an_error() {
+    let answers = Answers::default();
+    let (client, _) = server(&answers);
+    assert!(client.discover().await.unwrap_err().is_not_found());
+    for root in ["/api", "/apis"] {
+        answers
+            .lock()
+            .unwrap()
+            .insert(root, (403, "text/plain", "no".to_owned()));
+    }
+    assert!(client.discover().await.unwrap_err().is_forbidden());
+    // Nothing to offer is an answer.
+    answers
+        .lock()
+        .unwrap()
+        .insert("/apis", (200, AGGREGATED, r#"{"items":[]}"#.to_owned()));
+    assert!(client.discover().await.unwrap().groups.is_empty());
+}
+
+#[tokio::test]
 async fn names_are_found_as_people_write_them() {
     let (client, _) = server(&aggregated());
     let discovery = client.discover().await.unwrap();
