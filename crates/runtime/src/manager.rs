@@ -380,7 +380,7 @@ impl Run {
         );
         let instance = self.manager.options.instance.as_deref();
         let (events, writer) = recorder(&client, instance.unwrap_or_else(|| self.manager.operator.name()));
-        let events_task = tokio::spawn(writer.run());
+        let mut events_task = tokio::spawn(writer.run());
         let env = RunnableContext {
             client,
             informers: Arc::new(informers),
@@ -398,8 +398,11 @@ impl Run {
         let result = self.work(&controllers, &env, &writes).await;
         drop(env);
         // All recorders are gone: what they left is written, within the time that is left.
-        let left = tokio::time::timeout(EVENTS_GRACE, events_task).await;
+        let left = tokio::time::timeout(EVENTS_GRACE, &mut events_task).await;
         if left.is_err() {
+            // Nothing of a manager outlives it.
+            events_task.abort();
+            let _ = events_task.await;
             tracing::debug!("some events were not recorded before the end");
         }
         result
@@ -565,3 +568,47 @@ impl Tasks {
 
 /// How long the last events may take to be written.
 const EVENTS_GRACE: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use k8s_openapi::api::core::v1::Pod;
+    use kubewright_net::HttpService;
+
+    use super::*;
+    use crate::events::Note;
+
+    /// Requests that are under way.
+    struct UnderWay(watch::Sender<usize>);
+
+    impl Drop for UnderWay {
+        fn drop(&mut self) {
+            self.0.send_modify(|count| *count -= 1);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn events_that_cannot_be_written_end_with_the_manager() {
+        let under_way = watch::Sender::new(0);
+        let sender = under_way.clone();
+        let silent = HttpService::from_fn(move |_| {
+            sender.send_modify(|count| *count += 1);
+            let request = UnderWay(sender.clone());
+            async move {
+                let _request = request;
+                std::future::pending().await
+            }
+        });
+        let operator = Operator::new("op").runnable("teller", |ctx| async move {
+            ctx.events()
+                .publish(&Pod::default(), Note::normal("Told", "Tell", "a tale"));
+            Ok::<_, Infallible>(())
+        });
+        let client = Client::from_service(silent, "default");
+        let handle = Manager::new(&client, &operator, ManagerOptions::default()).start();
+        under_way.subscribe().wait_for(|count| *count == 1).await.unwrap();
+        handle.stop().await.unwrap();
+        assert_eq!(*under_way.borrow(), 0);
+    }
+}

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use hashbrown::HashMap;
-use http::{Method, Request, Response, Uri};
+use http::{Method, Request, Response};
 use k8s_openapi::api::core::v1::NamespaceSpec;
 use kubewright_cache::WatchScope;
 use kubewright_client::Client;
-use kubewright_core::{GroupResource, ObjectKey, ObjectMeta, ResourceVersion};
+use kubewright_core::{DeleteOptions, GroupResource, ObjectKey, ObjectMeta, ResourceVersion, WriteOptions};
 use kubewright_net::{Body, HttpService, TransportError};
 use parking_lot::Mutex;
 use serde::Deserialize;
@@ -48,7 +48,7 @@ impl Writes {
         inner: HttpService,
         request: Request<Body>,
     ) -> Result<Response<Body>, TransportError> {
-        let target = self.target(request.method(), request.uri());
+        let target = self.target(&request);
         let response = inner.send(request).await?;
         let Some(target) = target.filter(|_| response.status().is_success()) else {
             return Ok(response);
@@ -71,13 +71,13 @@ impl Writes {
     }
 
     /// What a request writes, if it writes one object that an informer follows.
-    fn target(&self, method: &Method, uri: &Uri) -> Option<Target> {
-        if ![Method::POST, Method::PUT, Method::PATCH, Method::DELETE].contains(method)
-            || uri.query().is_some_and(|query| query.contains("dryRun"))
+    fn target(&self, request: &Request<Body>) -> Option<Target> {
+        let method = request.method();
+        if ![Method::POST, Method::PUT, Method::PATCH, Method::DELETE].contains(method) || is_dry_run(request)
         {
             return None;
         }
-        let path = parse(uri.path())?;
+        let path = parse(request.uri().path())?;
         // A delete without a name is that of a collection.
         if path.name.is_none() && *method != Method::POST {
             return None;
@@ -85,6 +85,21 @@ impl Writes {
         let barriers = self.0.lock().get(&path.resource).cloned()?;
         Some(Target { path, barriers })
     }
+}
+
+/// Whether nothing is to be stored. A query that cannot be read is refused by the server anyway; a delete may say it in
+/// its body.
+fn is_dry_run(request: &Request<Body>) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    if WriteOptions::from_query(query).is_ok_and(|options| options.dry_run) {
+        return true;
+    }
+    let body = match *request.method() {
+        Method::DELETE => request.body().as_bytes(),
+        _ => None,
+    };
+    body.and_then(|body| serde_json::from_slice::<DeleteOptions>(body).ok())
+        .is_some_and(|options| options.is_dry_run())
 }
 
 struct Target {
@@ -200,6 +215,35 @@ const MAX_ANSWER_BYTES: usize = 64 << 20;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dry_runs_write_nothing() {
+        let body = r#"{"kind":"DeleteOptions","dryRun":["All"]}"#;
+        let rows = [
+            ("DELETE", "", "", false),
+            ("DELETE", "", "{}", false),
+            ("DELETE", "", body, true),
+            ("DELETE", "?dryRun=All", "", true),
+            ("DELETE", "?dryRun=", "", false),
+            ("PUT", "?dryRun=All&fieldManager=a", "{}", true),
+            ("PUT", "?dry%52un=All", "{}", true),
+            ("PUT", "?fieldManager=dryRun", "{}", false),
+            ("PUT", "?fieldManager=dryRun%3DAll", "{}", false),
+            // The object of another verb is no delete options.
+            ("PUT", "", body, false),
+        ];
+        let writes = Writes::default();
+        writes.barrier(&GroupResource::new("", "pods"), &WatchScope::default());
+        for (method, query, body, expect) in rows {
+            let request = Request::builder()
+                .method(method)
+                .uri(format!("/api/v1/namespaces/a/pods/b{query}"))
+                .body(Body::from(body))
+                .unwrap();
+            let followed = writes.target(&request).is_some();
+            assert_eq!(!followed, expect, "{method} {query} {body}");
+        }
+    }
 
     #[test]
     fn paths_name_what_is_written() {
