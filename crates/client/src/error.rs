@@ -198,15 +198,10 @@ impl Error {
                 .is_some_and(|status| status.has_cause("NamespaceTerminating"))
     }
 
-    /// The resource version asked for is newer than what the server has seen. Servers say so in three ways
-    /// (client-go `tools/cache/reflector.go`, `isTooLargeResourceVersionError`).
+    /// The resource version asked for is newer than what the server has seen
+    /// ([`Status::is_too_large_resource_version`]).
     pub fn is_too_large_resource_version(&self) -> bool {
-        let Some(status) = self.status() else { return false };
-        let causes = status.details.as_ref().map_or(&[][..], |details| &details.causes);
-        status.has_cause("ResourceVersionTooLarge")
-            || (self.is(&StatusReason::Timeout)
-                && (status.message.contains(TOO_LARGE)
-                    || causes.iter().any(|cause| cause.message.contains(TOO_LARGE))))
+        self.status().is_some_and(Status::is_too_large_resource_version)
     }
 
     /// Nothing listens at the server's address.
@@ -246,8 +241,6 @@ impl Error {
         }
     }
 }
-
-const TOO_LARGE: &str = "Too large resource version";
 
 fn describe(status: &Status) -> String {
     let message = if status.message.is_empty() {
@@ -420,29 +413,5 @@ mod tests {
             r#"{"kind":"Status","apiVersion":"v1","status":"Success"}"#,
         );
         assert!(odd.is_internal_error());
-    }
-
-    #[test]
-    fn too_large_versions_are_recognised_in_all_forms() {
-        let cause = |reason: &str, message: &str| {
-            api(
-                Status::failure(StatusReason::Timeout, "x").with_details(StatusDetails {
-                    causes: vec![StatusCause {
-                        reason: reason.to_owned(),
-                        message: message.to_owned(),
-                        field: String::new(),
-                    }],
-                    ..StatusDetails::default()
-                }),
-            )
-        };
-        assert!(cause("ResourceVersionTooLarge", "").is_too_large_resource_version());
-        assert!(cause("", "Too large resource version").is_too_large_resource_version());
-        let message = Status::failure(
-            StatusReason::Timeout,
-            "Timeout: Too large resource version: 9, current: 8",
-        );
-        assert!(api(message).is_too_large_resource_version());
-        assert!(!cause("", "other").is_too_large_resource_version());
     }
 }

@@ -1,10 +1,12 @@
 //! Credentials from a program: the exec plugins of a kubeconfig (`client.authentication.k8s.io`).
 //!
 //! One run serves all requests that wait for it; what it printed is used until it expires or the server answers 401.
+//! A run does not end with the request that began it: a login in a browser takes longer than a request may.
 
 use std::io::IsTerminal as _;
 use std::process::Stdio;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use http::HeaderValue;
 use jiff::Timestamp;
@@ -21,18 +23,26 @@ use crate::auth::{AuthError, Authorization, bearer};
 /// Bytes that a plugin may print: 1 MiB.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 
+/// How long one run may take: 5 minutes, enough for a person to log in. Then the program is killed.
+const RUN_LIMIT: Duration = Duration::from_secs(300);
+
 /// Opens connections that present a client certificate.
 type Connect = Box<dyn Fn(CertificateAndKey) -> Result<HttpService, BoxError> + Send + Sync>;
 
-/// A program that prints credentials, and what it printed last.
+/// A program that prints credentials.
 pub(crate) struct ExecPlugin {
+    program: Arc<Program>,
+    /// Held by a run until it has ended.
+    running: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// How the program is run, and what it printed last.
+struct Program {
     config: ExecConfig,
     /// What the program is told about the cluster, if it is to be told.
     cluster: Option<Value>,
     connect: Connect,
     cached: Mutex<Cached>,
-    /// Held while the program runs.
-    running: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -50,25 +60,49 @@ struct Credentials {
 
 impl ExecPlugin {
     pub(crate) fn new(config: ExecConfig, cluster: Option<Value>, connect: Connect) -> Self {
-        Self {
+        let program = Program {
             config,
             cluster,
             connect,
             cached: Mutex::new(Cached::default()),
-            running: tokio::sync::Mutex::new(()),
+        };
+        Self {
+            program: Arc::new(program),
+            running: Arc::default(),
         }
     }
 
     pub(crate) async fn authorize(&self) -> Result<Authorization, AuthError> {
-        if let Some(cached) = self.cached() {
+        if let Some(cached) = self.program.cached() {
             return Ok(cached);
         }
-        let _running = self.running.lock().await;
+        let running = Arc::clone(&self.running).lock_owned().await;
         // Another request may have run the program while this one waited.
-        if let Some(cached) = self.cached() {
+        if let Some(cached) = self.program.cached() {
             return Ok(cached);
         }
-        let credentials = self.run().await.map_err(|source| self.failed(source))?;
+        let program = Arc::clone(&self.program);
+        let run = tokio::spawn(async move {
+            let _running = running;
+            program.refresh().await
+        });
+        match run.await {
+            Ok(result) => result,
+            Err(error) => Err(self.program.failed(error.into())),
+        }
+    }
+
+    pub(crate) fn reject(&self, used: &Authorization) {
+        self.program.reject(used);
+    }
+}
+
+impl Program {
+    async fn refresh(&self) -> Result<Authorization, AuthError> {
+        let run = tokio::time::timeout(RUN_LIMIT, self.run()).await;
+        let credentials = run
+            .unwrap_or_else(|_| Err(format!("it did not end within {RUN_LIMIT:?}").into()))
+            .map_err(|source| self.failed(source))?;
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         cached.generation += 1;
         let authorization = authorization(&credentials, cached.generation);
@@ -76,7 +110,7 @@ impl ExecPlugin {
         Ok(authorization)
     }
 
-    pub(crate) fn reject(&self, used: &Authorization) {
+    fn reject(&self, used: &Authorization) {
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         if cached.generation == used.generation {
             cached.credentials = None;
@@ -296,6 +330,35 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_run_outlives_the_request_that_began_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        // It tells that it runs, and waits to be told to go on.
+        let (started, go) = (path("started"), path("go"));
+        let print = printing(r#"{"token":"a"}"#);
+        let script = format!("mkfifo {go}; echo run >> {started}; read line < {go}; {print}");
+        let plugin = plugin(&script);
+        {
+            let mut request = std::pin::pin!(plugin.authorize());
+            while !std::fs::exists(&started).unwrap() {
+                let poll = tokio::time::timeout(Duration::from_millis(5), &mut request);
+                assert!(poll.await.is_err(), "it waits");
+            }
+        }
+        std::fs::write(&go, "on\n").unwrap();
+        assert_eq!(token(&plugin).await.unwrap(), "Bearer a");
+        assert_eq!(std::fs::read_to_string(&started).unwrap(), "run\n");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_run_that_never_ends_is_ended() {
+        let Err(AuthError::Exec { source, .. }) = token(&plugin("exec sleep 1000000")).await else {
+            panic!("should fail")
+        };
+        assert!(source.to_string().contains("did not end within"), "{source}");
+    }
+
+    #[tokio::test]
     async fn the_program_is_told_about_the_cluster() {
         let script =
             r#"case "$KUBERNETES_EXEC_INFO" in *'"server":"https://kube"'*) t=$EXTRA;; *) t=none;; esac; "#;
@@ -323,7 +386,7 @@ mod tests {
             assert!(source.to_string().contains(expect), "{script}: {source}");
         }
         let mut missing = plugin("");
-        missing.config.command = "/no/such/program".to_owned();
+        Arc::get_mut(&mut missing.program).unwrap().config.command = "/no/such/program".to_owned();
         let Err(AuthError::Exec { source, .. }) = token(&missing).await else {
             panic!("should fail")
         };

@@ -339,6 +339,19 @@ impl Status {
             .flat_map(|d| &d.causes)
             .any(|cause| cause.reason == reason)
     }
+
+    /// Whether the resource version asked for is newer than what the server has seen.
+    ///
+    /// Servers say it in three ways: as the cause `ResourceVersionTooLarge`, as a cause with the message "Too large
+    /// resource version", or, the oldest, as a 504 whose own message says so (apimachinery `errors.go`,
+    /// `IsTooLargeResourceVersion`; client-go `reflector.go`, `isTooLargeResourceVersionError`).
+    pub fn is_too_large_resource_version(&self) -> bool {
+        const TEXT: &str = "Too large resource version";
+        let mut causes = self.details.iter().flat_map(|details| &details.causes);
+        self.has_cause("ResourceVersionTooLarge")
+            || (self.reason == StatusReason::Timeout || self.code == 504)
+                && (self.message.contains(TEXT) || causes.any(|cause| cause.message.contains(TEXT)))
+    }
 }
 
 impl fmt::Display for Status {
@@ -377,6 +390,34 @@ fn is_zero_u32(n: &u32) -> bool {
 mod tests {
     use super::*;
     use crate::FieldPath;
+
+    #[test]
+    fn too_large_versions_are_recognised_in_all_forms() {
+        let text = "Timeout: Too large resource version: 9, current: 8";
+        let cause = |reason: &str, message: &str| {
+            Status::failure(StatusReason::Timeout, "x").with_details(StatusDetails {
+                causes: vec![StatusCause {
+                    reason: reason.to_owned(),
+                    message: message.to_owned(),
+                    field: String::new(),
+                }],
+                ..StatusDetails::default()
+            })
+        };
+        for (status, expect) in [
+            (cause("ResourceVersionTooLarge", ""), true),
+            (cause("", "Too large resource version"), true),
+            (cause("", "other"), false),
+            (Status::failure(StatusReason::Timeout, text), true),
+            (
+                Status::failure(StatusReason::default(), text).with_code(504),
+                true,
+            ),
+            (Status::failure(StatusReason::InternalError, text), false),
+        ] {
+            assert_eq!(status.is_too_large_resource_version(), expect, "{status:?}");
+        }
+    }
 
     #[test]
     fn messages_are_upstreams() {
