@@ -87,10 +87,10 @@ impl From<Error> for SourceError {
                     message = format!("{message}: {cause}");
                     source = cause.source();
                 }
-                if refused {
-                    Self::ConnectionRefused { message }
-                } else {
-                    Self::Transport { message }
+                match error {
+                    _ if refused => Self::ConnectionRefused { message },
+                    Error::TooLarge { .. } | Error::Decode { .. } => Self::Unreadable { message },
+                    _ => Self::Transport { message },
                 }
             }
         }

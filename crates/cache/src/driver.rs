@@ -58,6 +58,7 @@ impl Driver {
             Effect::Bookmark(version) => self.fifo.bookmark(version),
             Effect::Report(verb, error) => self.core.report(verb, error),
             Effect::Rewound => self.core.rewound(),
+            Effect::Recovered => self.core.recovered(),
             Effect::List(_) | Effect::Watch(_) | Effect::Read(_) | Effect::Wait(_) => return Some(effect),
         }
         None
@@ -135,7 +136,7 @@ impl Driver {
                 WatchEventKind::Error => {
                     let error = match serde_json::from_slice::<Status>(&object) {
                         Ok(status) => SourceError::status(status),
-                        Err(error) => SourceError::Transport {
+                        Err(error) => SourceError::Unreadable {
                             message: format!("an error event: {error}"),
                         },
                     };

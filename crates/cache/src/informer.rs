@@ -121,10 +121,19 @@ impl Inner {
             fifo: DeltaFifo::default(),
             stream: None,
         };
-        Self {
-            core,
-            driver: tokio::spawn(driver.run()).abort_handle(),
-        }
+        let task = tokio::spawn(driver.run());
+        let driver = task.abort_handle();
+        // Whoever waits for an informer that broke learns it from its health.
+        let watched = Arc::downgrade(&core);
+        tokio::spawn(async move {
+            let ended = task.await;
+            if let (Err(error), Some(core)) = (ended, watched.upgrade())
+                && !error.is_cancelled()
+            {
+                core.ended(&error.to_string());
+            }
+        });
+        Self { core, driver }
     }
 }
 
@@ -167,8 +176,9 @@ impl<K: 'static> SharedInformer<K> {
     }
 
     /// Adds an index, at any time. The function gives the values under which an object is found; it must give the same
-    /// for the same object, and must not panic. Returns [`Indexed::Existed`], and changes nothing, when there is an
-    /// index of that name.
+    /// for the same object. If it panics, the object is not found by this index, and the log says so. It is called
+    /// while no reader is kept waiting, and may read the store; it must not add indices. Returns
+    /// [`Indexed::Existed`], and changes nothing, when there is an index of that name.
     pub fn add_index(
         &self,
         name: &str,
@@ -351,8 +361,29 @@ impl Core {
             self.synced.send_replace(true);
         }
         self.progress.send_modify(|batches| *batches += 1);
+        self.recovered();
+    }
+
+    /// The informer got past what failed.
+    pub(crate) fn recovered(&self) {
         self.health
             .send_if_modified(|health| health.failure.take().is_some());
+    }
+
+    /// The driver is gone for good.
+    fn ended(&self, why: &str) {
+        let resource = self.resource.group_version_resource();
+        tracing::error!(%resource, why, "an informer has ended");
+        self.health.send_modify(|health| {
+            health.failure = Some(Failure {
+                resource: self.resource.clone(),
+                verb: Verb::Watch,
+                error: SourceError::Ended {
+                    message: why.to_owned(),
+                },
+                count: 1,
+            });
+        });
     }
 
     fn listen(&self) -> (u64, Arc<Listener>) {

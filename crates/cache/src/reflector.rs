@@ -133,6 +133,8 @@ pub(crate) enum Effect {
     Bookmark(ResourceVersion),
     /// A failure, for whoever watches over this.
     Report(Verb, SourceError),
+    /// What was reported is over, though nothing changed since.
+    Recovered,
     /// The server's history was rewound: versions go backwards.
     Rewound,
 }
@@ -234,6 +236,8 @@ pub(crate) struct Reflector {
     /// The server cannot stream lists.
     no_streaming: bool,
     failures: Failures,
+    /// A failure was reported, and nothing has shown since that it is over.
+    failing: bool,
     backoff: Backoff,
     random: fastrand::Rng,
 }
@@ -249,6 +253,7 @@ impl Reflector {
             doubt: false,
             no_streaming: false,
             failures: Failures::default(),
+            failing: false,
             backoff,
             random,
         }
@@ -363,6 +368,7 @@ impl Reflector {
         self.last = version;
         self.last_unavailable = false;
         self.doubt = false;
+        self.failing = false;
         self.failures.streams = 0;
     }
 
@@ -443,7 +449,7 @@ impl Reflector {
                 // A proxy that drops bookmarks, or a server that never sends this one.
                 self.no_streaming = true;
                 let message = "the last bookmark of the streaming list does not come".to_owned();
-                effects.push(Effect::Report(Verb::Watch, SourceError::Transport { message }));
+                self.report(Verb::Watch, SourceError::Transport { message }, effects);
                 return self.begin(Next::List, now, effects);
             }
         }
@@ -494,8 +500,15 @@ impl Reflector {
             }
             Event::Timer | Event::Page(_) => {}
             Event::Opened(Err(error)) => return self.watch_failed(error, now, effects),
-            Event::Closed(Some(error)) if stream.was_short(now) || error.as_status().is_some() => {
+            Event::Closed(Some(error))
+                if stream.was_short(now) || !matches!(error, SourceError::Transport { .. }) =>
+            {
                 return self.watch_failed(error, now, effects);
+            }
+            // A quiet watch that lasts is a sound one.
+            Event::Silent if self.failing && now < stream.deadline && !stream.was_short(now) => {
+                self.failing = false;
+                effects.push(Effect::Recovered);
             }
             // Connections break now and then: the first thing to do is to go on where it broke.
             Event::Closed(_) | Event::Silent => {
@@ -512,13 +525,17 @@ impl Reflector {
                 return self.begin(Next::Watch, now, effects);
             }
         }
-        effects.push(Effect::Read(stream.deadline));
+        effects.push(Effect::Read(match stream.opened {
+            Some(opened) if self.failing => stream.deadline.min(opened + VERY_SHORT_WATCH),
+            _ => stream.deadline,
+        }));
         self.state = State::Watching(stream);
     }
 
     /// The watch works, and this is how far it got.
     fn progress(&mut self, version: ResourceVersion) {
         self.last = version;
+        self.failing = false;
         self.failures.expired = 0;
         self.failures.watches = 0;
     }
@@ -537,6 +554,9 @@ impl Reflector {
         }
         let same_version = match &error {
             SourceError::ConnectionRefused { .. } | SourceError::Transport { .. } => true,
+            // The same version would bring the same event again; a list may get past it (client-go
+            // `tools/cache/reflector.go`: an event that cannot be decoded ends in a list).
+            SourceError::Unreadable { .. } | SourceError::Ended { .. } => false,
             SourceError::Status { status, .. } => {
                 let passing = error.is_too_many_requests() || matches!(status.code, 500 | 503 | 504);
                 self.failures.watches += u32::from(passing && !error.is_too_many_requests());
@@ -556,9 +576,14 @@ impl Reflector {
             .backoff
             .next(now, &mut self.random)
             .max(error.retry_after().unwrap_or_default());
-        effects.push(Effect::Report(verb, error));
+        self.report(verb, error, effects);
         effects.push(Effect::Wait(now + wait));
         self.state = State::Idle(next);
+    }
+
+    fn report(&mut self, verb: Verb, error: SourceError, effects: &mut Vec<Effect>) {
+        self.failing = true;
+        effects.push(Effect::Report(verb, error));
     }
 
     fn new_stream(&mut self, now: Instant) -> Stream {

@@ -43,9 +43,20 @@ pub enum SourceError {
         /// What the network said.
         message: String,
     },
-    /// The connection failed otherwise, or what came over it makes no sense.
+    /// The connection failed otherwise.
     Transport {
         /// What went wrong.
+        message: String,
+    },
+    /// What the server sent cannot be read: it is too large or malformed. Asked the same again, it would most likely
+    /// send the same.
+    Unreadable {
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The informer itself broke, and has ended.
+    Ended {
+        /// Where known, why.
         message: String,
     },
 }
@@ -54,7 +65,10 @@ impl fmt::Display for SourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status { status, .. } => write!(f, "{status}"),
-            Self::ConnectionRefused { message } | Self::Transport { message } => f.write_str(message),
+            Self::ConnectionRefused { message }
+            | Self::Transport { message }
+            | Self::Unreadable { message } => f.write_str(message),
+            Self::Ended { message } => write!(f, "the informer has ended: {message}"),
         }
     }
 }
@@ -93,24 +107,12 @@ impl SourceError {
         })
     }
 
-    /// The version asked for is newer than the server's, which was restored or replaced.
-    ///
-    /// Servers say it in three ways: as the cause `ResourceVersionTooLarge`, as a cause with the message "Too large
-    /// resource version", or, the oldest, as a 504 whose own message says so (apimachinery `errors.go`,
-    /// `IsTooLargeResourceVersion`; client-go `reflector.go`, `isTooLargeResourceVersionError`).
+    /// The version asked for is newer than the server's, which was restored or replaced
+    /// ([`Status::is_too_large_resource_version`]).
     #[must_use]
     pub fn is_too_large_version(&self) -> bool {
-        const TEXT: &str = "Too large resource version";
-        self.as_status().is_some_and(|status| {
-            status.has_cause("ResourceVersionTooLarge")
-                || (status.reason == StatusReason::Timeout || status.code == 504)
-                    && (status.message.contains(TEXT)
-                        || status
-                            .details
-                            .iter()
-                            .flat_map(|d| &d.causes)
-                            .any(|c| c.message.contains(TEXT)))
-        })
+        self.as_status()
+            .is_some_and(Status::is_too_large_resource_version)
     }
 
     /// The server asks for fewer requests.

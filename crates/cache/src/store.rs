@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
@@ -39,7 +40,8 @@ pub struct StoreOptions {
     pub managed_fields: ManagedFields,
     /// Changes an object before it is stored, for instance to drop what nobody here reads. Gets the JSON text and
     /// returns a new one, or `None` to keep it. Must keep name, namespace, uid and resource version, and must bear to
-    /// see its own result again. Runs after managed fields are dropped. Default: none.
+    /// see its own result again. If it panics, the object is kept as it came, and the log says so. Runs after managed
+    /// fields are dropped. Default: none.
     pub transform: Option<Transform>,
 }
 
@@ -116,6 +118,8 @@ pub(crate) enum Versions {
 /// of copying pointers.
 pub(crate) struct Store {
     options: StoreOptions,
+    /// Held by whoever changes objects or indices, so that index functions run before `inner` is locked.
+    writing: Mutex<()>,
     context: Arc<Context>,
     /// Objects share the text of their namespace.
     namespaces: Mutex<HashSet<Arc<str>>>,
@@ -127,6 +131,7 @@ struct Inner {
     hasher: DefaultHashBuilder,
     objects: HashTable<Arc<Record>>,
     by_namespace: HashMap<Arc<str>, HashSet<Arc<str>>>,
+    /// Only ever added to.
     indices: Vec<Index>,
     version: ResourceVersion,
     populated: bool,
@@ -134,13 +139,32 @@ struct Inner {
 
 pub(crate) type IndexFn = Arc<dyn Fn(&Arc<Record>) -> Vec<String> + Send + Sync>;
 
-struct Index {
+/// What an index asks of each object.
+struct Function {
     name: String,
     function: IndexFn,
+}
+
+struct Index {
+    function: Arc<Function>,
     keys: HashMap<Arc<str>, HashSet<ObjectKey>>,
     /// What the function said of each object, so that it need not be asked about the old state. Only objects with
     /// values are in here.
     values: HashMap<ObjectKey, Box<[Arc<str>]>>,
+}
+
+/// An object on its way in.
+struct Incoming {
+    record: Arc<Record>,
+    /// What each index says of it, in their order; `None` if it seems to be here already.
+    values: Option<Vec<Vec<String>>>,
+}
+
+/// A delta with its objects prepared.
+enum Step {
+    Upsert(Incoming),
+    Delete(Arc<Record>),
+    Replace(Vec<Incoming>),
 }
 
 impl Store {
@@ -148,6 +172,7 @@ impl Store {
         Self {
             context: Arc::new(Context::new(api_version, kind, options.decoded_bytes)),
             options,
+            writing: Mutex::default(),
             namespaces: Mutex::default(),
             inner: RwLock::default(),
         }
@@ -177,7 +202,7 @@ impl Store {
         };
         let mut record = Record::new(raw, head, &self.context, intern, self.options.managed_fields)?;
         if let Some(transform) = &self.options.transform
-            && let Some(raw) = transform(record.raw())
+            && let Some(raw) = transformed(transform, &record)
         {
             record = Record::new(&raw, peek(&raw)?, &self.context, intern, ManagedFields::Keep)?;
         }
@@ -189,17 +214,26 @@ impl Store {
 
     /// Takes the steps of a batch, all under one lock, and tells what changed.
     pub(crate) fn apply(&self, batch: Batch) -> Vec<Change> {
-        let mut changes = Vec::with_capacity(batch.deltas.len());
+        let _one_at_a_time = self.writing.lock();
+        let functions = self.inner.read().functions();
+        let prepare = |record| self.prepare(record, &functions);
+        let steps = batch.deltas.into_iter().map(|delta| match delta {
+            Delta::Upsert(record) => Step::Upsert(prepare(record)),
+            Delta::Delete(record) => Step::Delete(record),
+            Delta::Replace(records) => Step::Replace(records.into_iter().map(prepare).collect()),
+        });
+        let steps: Vec<_> = steps.collect();
+        let mut changes = Vec::with_capacity(steps.len());
         let mut inner = self.inner.write();
-        for delta in batch.deltas {
+        for step in steps {
             let initial = if inner.populated {
                 Initial::No
             } else {
                 Initial::Yes
             };
-            match delta {
-                Delta::Upsert(record) => inner.upsert(record, initial, &mut changes),
-                Delta::Delete(record) => {
+            match step {
+                Step::Upsert(incoming) => inner.upsert(incoming, initial, &mut changes),
+                Step::Delete(record) => {
                     if inner.remove(record.key()).is_some() {
                         changes.push(Change::Deleted {
                             last: record,
@@ -207,8 +241,8 @@ impl Store {
                         });
                     }
                 }
-                Delta::Replace(records) => {
-                    inner.replace(records, initial, &mut changes);
+                Step::Replace(incoming) => {
+                    inner.replace(incoming, initial, &mut changes);
                     inner.populated = true;
                 }
             }
@@ -224,23 +258,39 @@ impl Store {
         changes
     }
 
+    /// Asks the indices about an object, unless it is here already: a relist asks of what changed only.
+    fn prepare(&self, record: Arc<Record>, functions: &[Arc<Function>]) -> Incoming {
+        let key = record.key();
+        let known = !functions.is_empty() && {
+            let inner = self.inner.read();
+            let found = inner.find(key.namespace.as_deref(), &key.name);
+            found.is_some_and(|found| Arc::ptr_eq(found, &record))
+        };
+        let values = (!known).then(|| values(functions, &record));
+        Incoming { record, values }
+    }
+
     /// Adds an index, now or later; objects that are here already are indexed at once. Another index of the same name
     /// is kept, and `false` returned.
     pub(crate) fn add_index(&self, name: &str, function: IndexFn) -> bool {
-        let mut inner = self.inner.write();
-        if name == NAMESPACE_INDEX || inner.indices.iter().any(|index| index.name == name) {
+        let _one_at_a_time = self.writing.lock();
+        let taken = |index: &Index| index.function.name == name;
+        if name == NAMESPACE_INDEX || self.inner.read().indices.iter().any(taken) {
             return false;
         }
         let mut index = Index {
-            name: name.to_owned(),
-            function,
+            function: Arc::new(Function {
+                name: name.to_owned(),
+                function,
+            }),
             keys: HashMap::new(),
             values: HashMap::new(),
         };
-        for record in &inner.objects {
-            index.insert(record);
+        for record in self.list() {
+            let values = index.function.values(&record);
+            index.insert(&record, values);
         }
-        inner.indices.push(index);
+        self.inner.write().indices.push(index);
         true
     }
 
@@ -269,7 +319,7 @@ impl Store {
             return Some(self.list_namespace(value));
         }
         let inner = self.inner.read();
-        let index = inner.indices.iter().find(|index| index.name == name)?;
+        let index = inner.indices.iter().find(|index| index.function.name == name)?;
         let keys = index.keys.get(value).into_iter().flatten();
         Some(
             keys.filter_map(|key| inner.find(key.namespace.as_deref(), &key.name).cloned())
@@ -318,7 +368,15 @@ impl Inner {
             .find(hash, |record| is_key(record.key(), namespace, name))
     }
 
-    fn upsert(&mut self, record: Arc<Record>, initial: Initial, changes: &mut Vec<Change>) {
+    fn functions(&self) -> Vec<Arc<Function>> {
+        self.indices
+            .iter()
+            .map(|index| Arc::clone(&index.function))
+            .collect()
+    }
+
+    fn upsert(&mut self, incoming: Incoming, initial: Initial, changes: &mut Vec<Change>) {
+        let record = Arc::clone(&incoming.record);
         let old = self
             .find(record.key().namespace.as_deref(), &record.key().name)
             .cloned();
@@ -329,7 +387,7 @@ impl Inner {
                 if old.version() == record.version() && old.raw() == record.raw() {
                     return;
                 }
-                self.insert(Arc::clone(&record));
+                self.insert(incoming);
                 changes.push(Change::Updated { old, new: record });
             }
             Some(old) => {
@@ -338,18 +396,18 @@ impl Inner {
                     last: old,
                     final_state: FinalState::Unknown,
                 });
-                self.insert(Arc::clone(&record));
+                self.insert(incoming);
                 changes.push(Change::Added { new: record, initial });
             }
             None => {
-                self.insert(Arc::clone(&record));
+                self.insert(incoming);
                 changes.push(Change::Added { new: record, initial });
             }
         }
     }
 
-    fn replace(&mut self, records: Vec<Arc<Record>>, initial: Initial, changes: &mut Vec<Change>) {
-        let kept: HashSet<&ObjectKey> = records.iter().map(|record| record.key()).collect();
+    fn replace(&mut self, all: Vec<Incoming>, initial: Initial, changes: &mut Vec<Change>) {
+        let kept: HashSet<&ObjectKey> = all.iter().map(|incoming| incoming.record.key()).collect();
         let mut vanished: Vec<_> = self
             .objects
             .iter()
@@ -365,19 +423,21 @@ impl Inner {
                 final_state: FinalState::Unknown,
             });
         }
-        for record in records {
-            self.upsert(record, initial, changes);
+        for incoming in all {
+            self.upsert(incoming, initial, changes);
         }
     }
 
     /// Inserts or overwrites.
-    fn insert(&mut self, record: Arc<Record>) {
+    fn insert(&mut self, Incoming { record, values }: Incoming) {
         let key = record.key();
         let (namespace, name) = (key.namespace.as_deref(), &key.name);
         let hash = self.hash(namespace, name);
-        for index in &mut self.indices {
+        // An object that was here when it was prepared may have given way to another state in the same batch.
+        let values = values.unwrap_or_else(|| self::values(&self.functions(), &record));
+        for (index, values) in self.indices.iter_mut().zip(values) {
             index.remove(key);
-            index.insert(&record);
+            index.insert(&record, values);
         }
         if let Some(namespace) = &key.namespace {
             let names = self.by_namespace.entry_ref(namespace).or_default();
@@ -432,11 +492,36 @@ fn hash_of(hasher: &DefaultHashBuilder, record: &Record) -> u64 {
     hash(hasher, record.key().namespace.as_deref(), &record.key().name)
 }
 
-impl Index {
-    fn insert(&mut self, record: &Arc<Record>) {
-        let mut values = (self.function)(record);
+/// What each function says of an object, in their order.
+fn values(functions: &[Arc<Function>], record: &Arc<Record>) -> Vec<Vec<String>> {
+    functions.iter().map(|function| function.values(record)).collect()
+}
+
+impl Function {
+    /// The values of an object, each once. The function is foreign code: a panic of it is not to end the informer.
+    fn values(&self, record: &Arc<Record>) -> Vec<String> {
+        let call = AssertUnwindSafe(|| (self.function)(record));
+        let mut values = catch_unwind(call).unwrap_or_else(|_| {
+            tracing::error!(index = self.name, key = %record.key(), "an index function panicked: the object is not indexed");
+            Vec::new()
+        });
         values.sort_unstable();
         values.dedup();
+        values
+    }
+}
+
+/// What a transform makes of an object; `None` if nothing, or if it panics.
+fn transformed(transform: &Transform, record: &Record) -> Option<Vec<u8>> {
+    let call = AssertUnwindSafe(|| transform(record.raw()));
+    catch_unwind(call).unwrap_or_else(|_| {
+        tracing::error!(key = %record.key(), "a transform panicked: the object is kept as it came");
+        None
+    })
+}
+
+impl Index {
+    fn insert(&mut self, record: &Arc<Record>, values: Vec<String>) {
         if values.is_empty() {
             return;
         }

@@ -147,6 +147,6 @@ async fn failures_keep_what_they_mean() {
     let (client, _) = server(vec![(200, "<html>".into())]);
     let source = client.source(&pods(), &WatchScope::default());
     let error = source.list_page(Default::default()).await.unwrap_err();
-    assert!(matches!(&error, SourceError::Transport { .. }), "{error:?}");
+    assert!(matches!(&error, SourceError::Unreadable { .. }), "{error:?}");
     assert!(error.to_string().contains("could not be decoded"), "{error}");
 }

@@ -49,6 +49,7 @@ fn show_effect(effect: &Effect, now: Instant) -> String {
         Effect::Bookmark(version) => format!("bookmark {version}"),
         Effect::Report(verb, _) => format!("report {}", verb.as_str()),
         Effect::Rewound => "rewound".to_owned(),
+        Effect::Recovered => "recovered".to_owned(),
     }
 }
 
@@ -152,6 +153,12 @@ fn refused() -> SourceError {
 fn transport() -> SourceError {
     SourceError::Transport {
         message: "reset".into(),
+    }
+}
+
+fn unreadable() -> SourceError {
+    SourceError::Unreadable {
+        message: "an event is too large".into(),
     }
 }
 
@@ -386,7 +393,7 @@ fn failures_of_a_watch() {
     for _ in 0..4 {
         script.push((Closed, ""));
         script.push((Start, "watch@5"));
-        script.push((Opened, "read"));
+        script.push((Opened, "read 1s"));
     }
     let waits = count_waits(script);
     assert!(
@@ -553,5 +560,54 @@ fn streaming_lists() {
             (Opened, "read 10s"),
             (InitialEnd(4), "rewound, replace[]@4, read"),
         ],
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_listed_instead() {
+    // At once, or after others: never the same version again.
+    check(
+        lists(),
+        after(
+            synced(),
+            vec![
+                (Failed(unreadable()), "report watch, wait"),
+                (Start, "list>=5 500"),
+                (Page("a", 6, ""), "replace[a]@6, watch@6"),
+                (Opened, "read"),
+                (Added("b", 7), "+b=u@7, read"),
+                (Seconds(20), ""),
+                (Failed(unreadable()), "report watch, wait"),
+                (Start, "list>=7 500"),
+            ],
+        ),
+    );
+}
+
+#[test]
+fn a_quiet_watch_that_lasts_ends_a_failure() {
+    check(
+        lists(),
+        after(
+            synced(),
+            vec![
+                (Closed, "report watch, wait"),
+                (Start, "watch@5"),
+                // To be open is not enough.
+                (Opened, "read 1s"),
+                (Closed, "report watch, wait"),
+                (Start, "watch@5"),
+                (Opened, "read 1s"),
+                (Seconds(1), ""),
+                (Silent, "recovered, read"),
+                (Seconds(700), ""),
+                (Silent, "watch@5"),
+                (OpenFailed(transport()), "report watch, wait"),
+                (Start, "watch@5"),
+                // An event says it all by itself.
+                (Opened, "read 1s"),
+                (Bookmark(9), "bookmark 9, read"),
+            ],
+        ),
     );
 }

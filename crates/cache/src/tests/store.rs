@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kubewright_core::ResourceVersion;
+use kubewright_core::{ObjectKey, ResourceVersion};
 use proptest::prelude::*;
 
 use super::*;
@@ -228,4 +228,65 @@ proptest! {
         prop_assert_eq!(store.len(), model.len());
         prop_assert!(store.by_index("no such", "x").is_none());
     }
+}
+
+#[test]
+fn index_functions_keep_no_reader_waiting() {
+    let store = Arc::new(empty_store());
+    let read = Arc::downgrade(&store);
+    let (done, waiting) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let function = move |_: &Arc<Record>| {
+            let store = read.upgrade().unwrap();
+            vec![format!("of {}", store.len())]
+        };
+        let mut fifo = DeltaFifo::default();
+        fifo.upsert(record(&store, "a", "u", 1));
+        drain(&mut fifo, &store);
+        store.add_index("count", Arc::new(function));
+        fifo.upsert(record(&store, "b", "u", 2));
+        drain(&mut fifo, &store);
+        done.send(store.by_index("count", "of 1").unwrap().len()).unwrap();
+    });
+    let found = waiting.recv_timeout(std::time::Duration::from_secs(20));
+    assert_eq!(
+        found,
+        Ok(2),
+        "an index function waits for a lock that its caller holds"
+    );
+}
+
+#[test]
+fn panics_of_foreign_code_concern_one_object() {
+    let options = StoreOptions {
+        transform: Some(Arc::new(|raw| {
+            assert!(!raw.windows(6).any(|part| part == br#"e":"b""#), "no b please");
+            Some(
+                String::from_utf8_lossy(raw)
+                    .replace("containers", "c")
+                    .into_bytes(),
+            )
+        })),
+        ..StoreOptions::default()
+    };
+    let store = Store::new("v1", "Pod", options);
+    let function = |record: &Arc<Record>| {
+        assert_ne!(&*record.key().name, "c", "no c please");
+        vec!["all".to_owned()]
+    };
+    store.add_index("all", Arc::new(function));
+    let mut fifo = DeltaFifo::default();
+    for key in ["a", "b", "c"] {
+        fifo.upsert(record(&store, key, "u", 1));
+    }
+    assert_eq!(drain(&mut fifo, &store).len(), 3);
+    let transformed = |key: &str| {
+        let found = store.get(&ObjectKey::of(None, key)).unwrap();
+        !String::from_utf8_lossy(found.raw()).contains("containers")
+    };
+    assert_eq!(
+        [transformed("a"), transformed("b"), transformed("c")],
+        [true, false, true]
+    );
+    assert_eq!(store.by_index("all", "all").unwrap().len(), 2);
 }
