@@ -8,16 +8,21 @@
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, ServiceAccount};
 use kubewright_client::{Api, DeleteOptions, Patch, WriteOptions};
-use kubewright_controllers::{ControllerOptions, ControllerSet};
+use kubewright_controllers::{ControllerOptions, ControllerSet, NodeOptions};
 use kubewright_core::{ObjectKey, Resource};
 use kubewright_runtime::Handle;
 use kubewright_tests_operators::Cluster;
 use serde_json::{Value, json};
 
 async fn start() -> (Cluster, Handle) {
+    start_with(NodeOptions::default()).await
+}
+
+async fn start_with(nodes: NodeOptions) -> (Cluster, Handle) {
     let cluster = Cluster::start().await;
     let options = ControllerOptions {
         root_ca: Some("PEM".to_owned()),
+        nodes,
         ..ControllerOptions::default()
     };
     let set = ControllerSet::new(options);
@@ -249,6 +254,80 @@ async fn replica_sets_adopt_release_and_replace() {
         .eventually::<Pod>("a replacement", |pods| {
             pods.get(&ObjectKey::namespaced("default", victim)).is_none() && owned(pods) == 2
         })
+        .await;
+    running.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn nodes_are_filled_and_filled_again() {
+    let (cluster, running) = start_with(NodeOptions {
+        pods: 2,
+        ..NodeOptions::default()
+    })
+    .await;
+    let placed = |pods: &kubewright_cache::Lister<Pod>| {
+        let pods = pods.list_namespace("default");
+        let running = pods
+            .iter()
+            .filter(|pod| status(&*pod.object().unwrap(), "phase") == "Running");
+        let refused = pods
+            .iter()
+            .filter(|pod| condition(&*pod.object().unwrap(), "PodScheduled") == "False/Unschedulable");
+        (running.count(), refused.count())
+    };
+    cluster
+        .create::<ReplicaSet>(Some("default"), deployment("s", 3, "i"))
+        .await;
+    cluster
+        .eventually::<Pod>("a full node and a pod without one", |pods| placed(pods) == (2, 1))
+        .await;
+    // The pod that makes way makes room for one that waits.
+    let scale = Patch::Merge(json!({"spec": {"replicas": 0}}));
+    let sets = Api::<ReplicaSet>::namespaced(&cluster.client, "default");
+    cluster
+        .create::<Pod>(
+            Some("default"),
+            json!({"metadata": {"name": "late"}, "spec": {"containers": [{"name": "main", "image": "i"}]}}),
+        )
+        .await;
+    cluster
+        .eventually::<Pod>("another pod without a node", |pods| placed(pods) == (2, 2))
+        .await;
+    sets.patch("s", &scale, &WriteOptions::default()).await.unwrap();
+    cluster
+        .eventually_one::<Pod>("default/late", "a place", |pod| status(pod, "phase") == "Running")
+        .await;
+    running.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn replica_sets_follow_what_their_deployment_says_beside_the_template() {
+    let (cluster, running) = start().await;
+    cluster
+        .create::<Deployment>(Some("default"), deployment("d", 1, "i"))
+        .await;
+    let is_so = |cause: Value, seconds: Value| {
+        move |sets: &kubewright_cache::Lister<ReplicaSet>| {
+            let sets = sets.list_namespace("default");
+            let [set] = &sets[..] else { return false };
+            let set = serde_json::to_value(&*set.object().unwrap()).unwrap();
+            set["metadata"]["annotations"]["kubernetes.io/change-cause"] == cause
+                && set["spec"]["minReadySeconds"] == seconds
+        }
+    };
+    cluster
+        .eventually::<ReplicaSet>("a set", is_so(Value::Null, Value::Null))
+        .await;
+    let change = Patch::Merge(json!({
+        "metadata": {"annotations": {"kubernetes.io/change-cause": "because"}},
+        "spec": {"minReadySeconds": 7},
+    }));
+    Api::<Deployment>::namespaced(&cluster.client, "default")
+        .patch("d", &change, &WriteOptions::default())
+        .await
+        .unwrap();
+    cluster
+        .eventually::<ReplicaSet>("the same set, changed", is_so(json!("because"), json!(7)))
         .await;
     running.stop().await.unwrap();
 }
