@@ -13,11 +13,64 @@ const MAX_LINES: usize = 800;
 /// Longer ones, with the reason. Paths from the root.
 const LONG: &[(&str, &str)] = &[];
 
+/// The kinds that a file in `apiserver/src/handlers` may name, with the reason.
+const KINDS_IN_HANDLERS: &[(&str, &[&str], &str)] = &[
+    (
+        "binding.rs",
+        &["Binding", "Node"],
+        "a subresource's own kind, and what it may point to",
+    ),
+    (
+        "delete.rs",
+        &["Namespace"],
+        "an ending namespace is still read and written",
+    ),
+    (
+        "lifecycle.rs",
+        &["Namespace", "namespaces"],
+        "every namespaced object needs its namespace",
+    ),
+    (
+        "response.rs",
+        &["PartialObjectMetadata", "PartialObjectMetadataList"],
+        "a view of every kind",
+    ),
+    (
+        "review.rs",
+        &[
+            "LocalSubjectAccessReview",
+            "SelfSubjectAccessReview",
+            "SelfSubjectReview",
+            "SelfSubjectRulesReview",
+            "SubjectAccessReview",
+            "TokenReview",
+        ],
+        "questions, which are answered and not stored",
+    ),
+    ("scale.rs", &["Scale"], "a subresource's own kind"),
+];
+
+/// What only a binary may do, as it stands in sources, and what is said of a library that does it.
+const CHOICES: &[(&str, &str)] = &[
+    ("#[global_allocator]", "a library sets a global allocator"),
+    ("set_global_default(", "a library sets a global subscriber"),
+    ("tracing_subscriber::", "a library sets up a log subscriber"),
+];
+/// The features of rustls, and of what is built on it, that choose a crypto provider.
+const PROVIDERS: &[&str] = &["\"ring\"", "\"aws_lc_rs\"", "\"aws-lc-rs\"", "\"fips\""];
+
 /// Runs every check and tells of all that is wrong.
 pub(crate) fn run() -> Result<()> {
     let root = root();
     let mut faults = Vec::new();
-    for check in [crates_in_order, lengths, orphans, versions_of_types, words] {
+    for check in [
+        crates_in_order,
+        lengths,
+        orphans,
+        kinds_in_handlers,
+        choices_of_binaries,
+        words,
+    ] {
         check(&root, &mut faults)?;
     }
     if faults.is_empty() {
@@ -130,18 +183,118 @@ fn orphans(root: &Path, faults: &mut Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// Only the command chooses a version of the Kubernetes types (invariant 9).
-fn versions_of_types(root: &Path, faults: &mut Vec<String>) -> Result<()> {
-    for folder in entries(&root.join("crates"))? {
-        let manifest = fs::read_to_string(folder.join("Cargo.toml"))?;
-        if name(&folder) != "cli" && manifest.contains("\"v1_") {
-            faults.push(format!(
-                "crates/{} chooses a version of k8s-openapi",
-                name(&folder)
-            ));
+/// One path serves every kind: handlers name none (invariant 3).
+fn kinds_in_handlers(root: &Path, faults: &mut Vec<String>) -> Result<()> {
+    let names = kinds(&fs::read_to_string(root.join("crates/kinds/src/table.txt"))?);
+    if names.is_empty() {
+        bail!("crates/kinds/src/table.txt names no kinds");
+    }
+    let handlers = root.join("crates/apiserver/src/handlers");
+    for path in sources(root)?.iter().filter(|path| path.starts_with(&handlers)) {
+        let file = name(path);
+        let allowed = |word: &str| {
+            KINDS_IN_HANDLERS
+                .iter()
+                .any(|(of, words, _)| *of == file && words.contains(&word))
+        };
+        let text = fs::read_to_string(path)?;
+        for (at, line) in text.lines().enumerate() {
+            for word in literals(line).filter(|word| names.contains(*word) && !allowed(word)) {
+                faults.push(format!(
+                    "{}:{}: names the kind {word}, which is for the registry to do",
+                    shown(root, path),
+                    at + 1
+                ));
+            }
         }
     }
     Ok(())
+}
+
+/// Libraries choose no crypto provider, no allocator, no log subscriber and no version of the Kubernetes types (invariant 9).
+fn choices_of_binaries(root: &Path, faults: &mut Vec<String>) -> Result<()> {
+    for folder in entries(&root.join("crates"))? {
+        let krate = name(&folder);
+        if krate == "cli" {
+            continue;
+        }
+        let manifest = fs::read_to_string(folder.join("Cargo.toml"))?;
+        for choice in choices(&manifest) {
+            faults.push(format!("crates/{krate} {choice}"));
+        }
+        let library = folder.join("src");
+        for path in sources(root)?.iter().filter(|path| path.starts_with(&library)) {
+            let text = fs::read_to_string(path)?;
+            for (word, what) in CHOICES {
+                if text.contains(word) {
+                    faults.push(format!("{}: {what}", shown(root, path)));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a manifest chooses for everybody who depends on the crate. Features are theirs to take or leave, and what tests use
+/// is nobody's business.
+fn choices(manifest: &str) -> Vec<&'static str> {
+    let mut section = "";
+    let mut found = Vec::new();
+    for line in manifest.lines() {
+        if let Some(header) = line.strip_prefix('[') {
+            section = header.trim_end_matches(']');
+        }
+        if line.contains("\"v1_") {
+            found.push("chooses a version of k8s-openapi");
+        }
+        // `[dependencies]`, `[dependencies.rustls]` and both of a target.
+        let Some((_, of)) = section.rsplit_once("dependencies") else {
+            continue;
+        };
+        if section.contains("-dependencies") {
+            continue;
+        }
+        let dependency = match of.strip_prefix('.') {
+            Some(dependency) => dependency,
+            None => line.split(['.', ' ', '=']).next().unwrap_or_default(),
+        };
+        let is_rustls = ["rustls", "tokio-rustls", "hyper-rustls"].contains(&dependency);
+        if is_rustls && PROVIDERS.iter().any(|provider| line.contains(provider)) {
+            found.push("chooses a crypto provider outside an optional feature");
+        }
+        if dependency == "tracing-subscriber" {
+            found.push("depends on a log subscriber");
+        }
+    }
+    found
+}
+
+/// The names of the kinds in the generated table, and those of their resources as far as English is regular. Options are no
+/// kinds that are stored: they belong to the requests for all.
+fn kinds(table: &str) -> BTreeSet<String> {
+    let rows = table.lines().filter_map(|line| line.strip_prefix("kind "));
+    rows.filter_map(|row| row.split(' ').next())
+        .filter(|kind| !kind.ends_with("Options"))
+        .flat_map(|kind| {
+            let lower = kind.to_lowercase();
+            let plural = match lower.strip_suffix('y') {
+                Some(stem) => format!("{stem}ies"),
+                None if lower.ends_with('s') => format!("{lower}es"),
+                None => format!("{lower}s"),
+            };
+            [kind.to_owned(), plural]
+        })
+        .collect()
+}
+
+/// What stands between quotes on a line that is no comment.
+fn literals(line: &str) -> impl Iterator<Item = &str> {
+    let line = if line.trim_start().starts_with("//") {
+        ""
+    } else {
+        line
+    };
+    line.split('"').skip(1).step_by(2)
 }
 
 /// Nothing is left half done.
@@ -198,4 +351,64 @@ fn name(path: &Path) -> String {
 
 fn shown(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_are_seen_in_manifests() {
+        for (manifest, expect) in [
+            (
+                "[features]\nring = [\"rustls/ring\"]\n[dependencies]\nrustls.workspace = true\n",
+                0,
+            ),
+            (
+                "[dev-dependencies]\nrustls = { workspace = true, features = [\"ring\"] }\n",
+                0,
+            ),
+            (
+                "[dependencies]\nrustls = { workspace = true, features = [\"ring\"] }\n",
+                1,
+            ),
+            (
+                "[dependencies]\ntokio-rustls = { workspace = true, features = [\"aws-lc-rs\"] }\n",
+                1,
+            ),
+            ("[dependencies.rustls]\nfeatures = [\"ring\"]\n", 1),
+            ("[dependencies]\ntracing-subscriber.workspace = true\n", 1),
+            ("[dev-dependencies]\ntracing-subscriber.workspace = true\n", 0),
+            (
+                "[dependencies]\nk8s-openapi = { workspace = true, features = [\"v1_37\"] }\n",
+                1,
+            ),
+        ] {
+            assert_eq!(choices(manifest).len(), expect, "{manifest}");
+        }
+    }
+
+    #[test]
+    fn kinds_are_seen_in_literals() {
+        let names = kinds(
+            "# x\ntype a.b.Pod\nkind Pod v1\n kind 2 string\nkind NetworkPolicy x/v1\nkind Ingress x/v1\nkind ListOptions v1\n",
+        );
+        let expect = [
+            "Ingress",
+            "NetworkPolicy",
+            "Pod",
+            "ingresses",
+            "networkpolicies",
+            "pods",
+        ];
+        assert!(names.iter().eq(expect), "{names:?}");
+        for (line, expect) in [
+            ("if kind == \"Pod\" || plural == \"pods\" {", 2),
+            ("// \"Pod\"", 0),
+            ("PodScheduled(\"PodScheduled\", Pod)", 0),
+        ] {
+            let found = literals(line).filter(|word| names.contains(*word));
+            assert_eq!(found.count(), expect, "{line}");
+        }
+    }
 }
