@@ -199,12 +199,13 @@ impl Listening {
 }
 
 const LIFETIME: Duration = Duration::from_secs(365 * 24 * 3600);
-const SERVER_NAMES: [&str; 7] = [
+const SERVER_NAMES: [&str; 8] = [
     "localhost",
     "kubernetes",
     "kubernetes.default",
     "kubernetes.default.svc",
     "kubernetes.default.svc.cluster.local",
     "127.0.0.1",
+    "::1",
     "10.0.0.1",
 ];

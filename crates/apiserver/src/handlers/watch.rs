@@ -59,6 +59,8 @@ pub(crate) async fn watch(call: &Call<'_>) -> ApiResult<Response<Body>> {
         start: start(&options, version),
         watch: None,
         batch: Vec::new(),
+        taken: 0,
+        sent: None,
         is_first: true,
         sends_bookmarks: options.allow_bookmarks,
         marks_initial_end: options.allow_bookmarks && options.send_initial_events == Some(true),
@@ -147,8 +149,12 @@ struct EventStream {
     is_stored_form: bool,
     start: Start,
     watch: Option<Watch>,
-    /// Reused from piece to piece; empty in between.
+    /// What was read; reused from piece to piece.
     batch: Vec<WatchItem>,
+    /// How much of it went into pieces already.
+    taken: usize,
+    /// The revision up to which everything went into pieces; `None` within the initial state.
+    sent: Option<Revision>,
     /// Whether nothing was sent yet: a Table names its columns once.
     is_first: bool,
     sends_bookmarks: bool,
@@ -185,7 +191,7 @@ impl EventStream {
             let chunk = match wake {
                 Wake::End => return None,
                 // The last events of a kind that is gone were sent.
-                Wake::Bookmark if !is_served => return None,
+                Wake::Bookmark if !is_served && self.is_drained() => return None,
                 Wake::Bookmark => self.bookmark(),
                 Wake::Items(Ok(())) => self.take_batch(),
                 Wake::Items(Err(error)) => {
@@ -196,7 +202,17 @@ impl EventStream {
             if let Some(chunk) = chunk.filter(|chunk| !chunk.is_empty()) {
                 return Some(chunk);
             }
+            // Nothing of what was read is for this watcher. Others have their turn before more is read.
+            tokio::task::yield_now().await;
         }
+    }
+
+    /// Whether all there is has been sent. What there is otherwise comes next.
+    fn is_drained(&mut self) -> bool {
+        let Some(watch) = &mut self.watch else {
+            return true;
+        };
+        self.batch.is_empty() && matches!(watch.try_next_batch(BATCH, &mut self.batch), Ok(0))
     }
 
     /// Goes by the present definition of a custom resource. Says whether the kind is still served.
@@ -244,6 +260,9 @@ impl EventStream {
             prefix: self.prefix.clone(),
             start,
         };
+        if let WatchStart::After(revision) = start {
+            self.sent = Some(revision);
+        }
         self.watch = Some(storage.watch(request).map_err(failed)?);
         Ok(())
     }
@@ -252,25 +271,32 @@ impl EventStream {
         let Some(watch) = &mut self.watch else {
             return Wake::End;
         };
-        let bookmark = if self.sends_bookmarks {
+        let wake_at = if self.sends_bookmarks {
             let last = self
                 .deadline
                 .checked_sub(BEFORE_END)
                 .filter(|_| !self.last_bookmark);
             last.map_or(self.next_bookmark, |last| last.min(self.next_bookmark))
+                .min(self.deadline)
         } else {
             self.deadline
         };
+        // The clock comes first: where events never cease, the time is over all the same.
+        let is_due = Instant::now() >= wake_at;
+        if !is_due && !self.batch.is_empty() && !*self.stop.borrow() {
+            return Wake::Items(Ok(()));
+        }
+        let deadline = self.deadline;
         tokio::select! {
             biased;
             _ = self.stop.wait_for(|stop| *stop) => Wake::End,
+            () = std::future::ready(()), if is_due => time_is_up(deadline),
             result = watch.next_batch(BATCH, &mut self.batch) => Wake::Items(result),
-            () = tokio::time::sleep_until(bookmark.min(self.deadline)) => {
-                if Instant::now() >= self.deadline { Wake::End } else { Wake::Bookmark }
-            }
+            () = tokio::time::sleep_until(wake_at) => time_is_up(deadline),
         }
     }
 
+    /// Tells how far everything has been sent. The store may know that there is nothing beyond, if nothing waits here.
     fn bookmark(&mut self) -> Option<Bytes> {
         let now = Instant::now();
         self.last_bookmark = self
@@ -278,32 +304,54 @@ impl EventStream {
             .checked_sub(BEFORE_END)
             .is_none_or(|last| now >= last);
         self.next_bookmark = now + self.server.options.bookmark_interval;
-        let revision = self.watch.as_ref()?.progress()?;
+        let progress = self.watch.as_ref()?.progress();
+        let revision = progress.filter(|_| self.batch.is_empty()).or(self.sent)?;
         Some(self.bookmark_frame(revision, false))
     }
 
+    /// A piece of what was read: at least one item, and no further one once it has [`CHUNK_BYTES`].
     fn take_batch(&mut self) -> Option<Bytes> {
         let mut batch = std::mem::take(&mut self.batch);
-        // A single event that everybody gets alike is sent without a copy.
-        let chunk = match &batch[..] {
-            [WatchItem::Event(event)]
+        let chunk = match &batch[self.taken..] {
+            // A single event that everybody gets alike is sent without a copy.
+            [item @ WatchItem::Event(event)]
                 if self.is_stored_form
                     && self.selection.is_everything()
                     && self.resource.is_stored_form(event.object()) =>
             {
-                Some(event.frame().clone())
+                self.taken += 1;
+                self.follow(item);
+                event.frame().clone()
             }
             items => {
                 let mut chunk = BytesMut::new();
                 for item in items {
                     self.write_item(item, &mut chunk);
+                    self.taken += 1;
+                    self.follow(item);
+                    if chunk.len() >= CHUNK_BYTES {
+                        break;
+                    }
                 }
-                Some(chunk.freeze())
+                chunk.freeze()
             }
         };
-        batch.clear();
+        if self.taken == batch.len() {
+            batch.clear();
+            self.taken = 0;
+        }
         self.batch = batch;
-        chunk
+        Some(chunk)
+    }
+
+    /// Notes how far everything is sent. The initial state comes in no order, so only its end tells.
+    fn follow(&mut self, item: &WatchItem) {
+        match item {
+            WatchItem::Synced(revision) => self.sent = Some(*revision),
+            WatchItem::Event(event) if self.sent.is_some() => self.sent = Some(event.revision()),
+            WatchItem::Progress(revision) if self.sent.is_some() => self.sent = Some(*revision),
+            _ => {}
+        }
     }
 
     fn write_item(&mut self, item: &WatchItem, out: &mut BytesMut) {
@@ -386,8 +434,20 @@ impl EventStream {
     }
 }
 
-/// How many events one piece of a body holds at most.
+/// The last wake-up, or one for a bookmark.
+fn time_is_up(deadline: Instant) -> Wake {
+    if Instant::now() >= deadline {
+        Wake::End
+    } else {
+        Wake::Bookmark
+    }
+}
+
+/// How many events are read at once.
 const BATCH: usize = 256;
+/// A piece of a body that has as many bytes takes no further event: a slow client must not cost more memory than that and one
+/// event.
+const CHUNK_BYTES: usize = 64 * 1024;
 /// How long before its end a watch gets a last bookmark (storage/cacher `bookmarkFrequency` and its comment).
 const BEFORE_END: Duration = Duration::from_secs(2);
 /// Where a timeout is too long to be counted.

@@ -262,6 +262,46 @@ async fn bookmarks_come_at_intervals_and_before_the_end() {
     );
 }
 
+/// Events without end keep neither the end nor a bookmark from coming.
+#[tokio::test(start_paused = true)]
+async fn a_busy_watch_goes_by_the_clock() {
+    let options = Options {
+        bookmark_interval: Duration::from_secs(10),
+        ..Options::default()
+    };
+    let server = Server::with(options).await;
+    let now = server.revision().await;
+    let path = format!("{MAPS}?watch=true&allowWatchBookmarks=true&timeoutSeconds=100&resourceVersion={now}");
+    let mut response = server.send(format!("GET {path}")).await.into_body();
+    let large = "x".repeat(40 * 1024);
+    let mut versions = Vec::new();
+    for i in 0..10 {
+        let map = config_map(&format!("m{i}"), &large);
+        versions.push(version(&server.ok(Ask::json(format!("POST {MAPS}"), &map)).await));
+    }
+    let mut lines = async || -> Vec<Value> {
+        let Some(chunk) = response.chunk().await.unwrap() else {
+            return Vec::new();
+        };
+        assert!(chunk.len() < 128 * 1024, "a piece of {} bytes", chunk.len());
+        let lines = chunk.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+    };
+    assert_eq!(lines().await.len(), 2, "the rest is for later");
+    tokio::time::advance(Duration::from_secs(10)).await;
+    let bookmark = lines().await;
+    assert_eq!(bookmark[0]["type"], "BOOKMARK");
+    assert_eq!(
+        version(&bookmark[0]["object"]),
+        versions[1],
+        "it tells of what was sent"
+    );
+    let next = lines().await;
+    assert_eq!(version(&next[0]["object"]), versions[2]);
+    tokio::time::advance(Duration::from_secs(90)).await;
+    assert_eq!(lines().await, Vec::<Value>::new(), "the time is over");
+}
+
 #[tokio::test]
 async fn a_table_names_its_columns_once() {
     let server = with_two().await;
