@@ -1,8 +1,9 @@
 //! Who is asking.
 //!
 //! In the order of upstream's union (apiserver pkg/authentication/request/union): an identity that the caller in this process
-//! brings along, a verified client certificate, a bearer token. A request with none of them is anonymous; one with a token
-//! that nobody bears is refused.
+//! brings along, a client certificate, a bearer token. The first that holds decides. A request with none of them is anonymous; one
+//! with a certificate or a token that does not hold, and nothing that does, is refused (kubernetes
+//! pkg/kubeapiserver/authenticator/config.go sets anonymous requests behind `union.NewFailOnError`).
 
 use std::collections::HashMap;
 
@@ -15,13 +16,13 @@ use kubewright_net::{CertificateInfo, Identity, Peer};
 use parking_lot::RwLock;
 use rustls_pki_types::CertificateDer;
 
-use crate::error::ApiResult;
+use crate::error::{ApiError, ApiResult};
 use crate::server::Options;
 
 /// The group of everybody who is known.
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
 /// The group of everybody who is not.
-const UNAUTHENTICATED: &str = "system:unauthenticated";
+pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// The user behind a request without credentials.
 pub(crate) const ANONYMOUS: &str = "system:anonymous";
 
@@ -56,22 +57,25 @@ impl Authenticator {
         if let Some(identity) = request.extensions.get::<Identity>() {
             return Ok(authenticated(identity.clone()));
         }
-        if let Some(identity) = request
-            .extensions
-            .get::<Peer>()
-            .and_then(|peer| self.by_certificate(peer))
-        {
+        let by_certificate = match request.extensions.get::<Peer>() {
+            Some(peer) => self.by_certificate(peer),
+            None => Ok(None),
+        };
+        if let Ok(Some(identity)) = by_certificate {
             return Ok(identity);
         }
         let Some(header) = request.headers.get(AUTHORIZATION) else {
-            return Ok(Identity::new(ANONYMOUS, [UNAUTHENTICATED]));
+            return match by_certificate {
+                Ok(_) => Ok(Identity::new(ANONYMOUS, [UNAUTHENTICATED])),
+                Err(InvalidCertificate) => Err(unauthorized()),
+            };
         };
         let identity = header
             .to_str()
             .ok()
             .and_then(bearer)
             .and_then(|token| self.by_token(token));
-        identity.ok_or_else(|| Status::failure(StatusReason::Unauthorized, "Unauthorized").into())
+        identity.ok_or_else(unauthorized)
     }
 
     /// Who bears a token, if anybody does.
@@ -79,10 +83,16 @@ impl Authenticator {
         self.tokens.get(token).cloned().map(authenticated)
     }
 
-    /// The common name is the user and the organizations are the groups (authentication/request/x509). A certificate that
-    /// nobody here vouches for does not count: the next way is tried, as upstream does.
-    fn by_certificate(&self, peer: &Peer) -> Option<Identity> {
-        let (verifier, certificate) = (self.certificates.as_ref()?, peer.certificates.first()?);
+    /// The common name is the user and the organizations are the groups (authentication/request/x509). `None` without a
+    /// certificate, for one that names nobody, and where no authority is configured.
+    ///
+    /// # Errors
+    /// For a certificate that nobody here vouches for.
+    fn by_certificate(&self, peer: &Peer) -> Result<Option<Identity>, InvalidCertificate> {
+        let (Some(verifier), Some(certificate)) = (self.certificates.as_ref(), peer.certificates.first())
+        else {
+            return Ok(None);
+        };
         let now = Timestamp::now();
         if let Some(known) = self
             .verified
@@ -90,12 +100,14 @@ impl Authenticator {
             .get(certificate)
             .filter(|known| now < known.until)
         {
-            return Some(known.identity.clone());
+            return Ok(Some(known.identity.clone()));
         }
-        verifier.verify(&peer.certificates, now).ok()?;
-        let info = CertificateInfo::parse(certificate).ok()?;
+        verifier
+            .verify(&peer.certificates, now)
+            .map_err(|_| InvalidCertificate)?;
+        let info = CertificateInfo::parse(certificate).map_err(|_| InvalidCertificate)?;
         if info.common_name.is_empty() {
-            return None;
+            return Ok(None);
         }
         let identity = authenticated(Identity::new(info.common_name, info.organizations));
         let mut verified = self.verified.write();
@@ -110,8 +122,15 @@ impl Authenticator {
                 until,
             },
         );
-        Some(identity)
+        Ok(Some(identity))
     }
+}
+
+/// A certificate was presented that does not hold.
+struct InvalidCertificate;
+
+fn unauthorized() -> ApiError {
+    Status::failure(StatusReason::Unauthorized, "Unauthorized").into()
 }
 
 /// As many certificates are remembered before all are forgotten.

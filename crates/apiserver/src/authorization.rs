@@ -59,19 +59,15 @@ impl Authorizer {
         if self.allows(identity, &Access::Resource) {
             return Ok(());
         }
-        let mut why = format!(
-            "User {:?} cannot {} resource {:?} in API group {:?}",
-            identity.user,
-            info.verb.as_str(),
-            info.full_resource(),
-            info.group
-        );
-        match info.namespace.as_deref() {
-            Some(namespace) => why.push_str(&format!(" in the namespace {namespace:?}")),
-            None => why.push_str(" at the cluster scope"),
-        }
-        let resource = GroupResource::new(info.group, info.resource);
-        Err(Status::forbidden(&resource, info.name.as_deref().unwrap_or(""), sanitized(&why)).into())
+        let attempt = Attempt {
+            verb: info.verb.as_str(),
+            group: info.group,
+            resource: info.resource,
+            subresource: info.subresource,
+            namespace: info.namespace.as_deref(),
+            name: info.name.as_deref().unwrap_or(""),
+        };
+        Err(forbidden(identity, &attempt))
     }
 
     /// Lets a request for a path that is no resource pass.
@@ -101,6 +97,38 @@ impl Authorizer {
             sanitized(&why),
         )))
     }
+}
+
+/// What somebody tried to do to a resource.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt<'a> {
+    pub(crate) verb: &'a str,
+    pub(crate) group: &'a str,
+    pub(crate) resource: &'a str,
+    /// Empty for the resource itself.
+    pub(crate) subresource: &'a str,
+    pub(crate) namespace: Option<&'a str>,
+    /// Empty where no object is named.
+    pub(crate) name: &'a str,
+}
+
+/// 403 in upstream's words.
+pub(crate) fn forbidden(identity: &Identity, attempt: &Attempt<'_>) -> ApiError {
+    let mut resource = attempt.resource.to_owned();
+    if !attempt.subresource.is_empty() {
+        resource.push('/');
+        resource.push_str(attempt.subresource);
+    }
+    let mut why = format!(
+        "User {:?} cannot {} resource {resource:?} in API group {:?}",
+        identity.user, attempt.verb, attempt.group
+    );
+    match attempt.namespace {
+        Some(namespace) => why.push_str(&format!(" in the namespace {namespace:?}")),
+        None => why.push_str(" at the cluster scope"),
+    }
+    let resource = GroupResource::new(attempt.group, attempt.resource);
+    Status::forbidden(&resource, attempt.name, sanitized(&why)).into()
 }
 
 /// Nothing in the message may look like HTML, since some of it comes from the client (`sanitizer` in the file named above).

@@ -69,7 +69,7 @@ async fn create(server: &Arc<Server>, path: &str, object: &Value) -> ApiResult<(
         headers: &headers,
     };
     let body: Bytes = codec::to_json(object);
-    match handlers::dispatch(call, body).await {
+    match handlers::dispatch(&call, &body).await {
         Err(error) if error.status().code != 409 => Err(error),
         _ => Ok(()),
     }

@@ -1,11 +1,14 @@
-//! The request chain, outermost first: audit id, panic, authentication, authorization, dispatch.
+//! The request chain, outermost first: audit id, panic, authentication, impersonation, authorization, dispatch.
 //!
-//! The order is upstream's (apiserver pkg/server/config.go `DefaultBuildHandlerChain`). Audit, impersonation, priority and
-//! fairness will take their places between authentication and authorization.
+//! The order is upstream's (apiserver pkg/server/config.go `DefaultBuildHandlerChain`). Audit and priority
+//! and fairness will take their places between authentication and authorization.
 
+use std::any::Any;
 use std::borrow::Cow;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response};
 use kubewright_core::{Scope, Status, StatusReason};
@@ -13,18 +16,22 @@ use kubewright_net::{Body, BodyError, Identity};
 
 use crate::error::{ApiError, ApiResult};
 use crate::handlers::{self, Call};
+use crate::registry::Resource;
 use crate::request::{RequestInfo, Verb};
 use crate::server::Server;
-use crate::{discovery, health};
+use crate::{discovery, health, impersonation};
 
 /// Answers a request. Whatever goes wrong is an answer too.
 pub(crate) async fn handle(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let audit_id = parts.headers.get(&AUDIT_ID).cloned().unwrap_or_else(new_audit_id);
-    let mut response = match route(server, &parts, body).await {
-        Ok(response) => response,
-        Err(error) => error.into_response(),
+    // No lock is poisoned and nothing is half done in memory: a handler changes what is shared in one step, or in the store.
+    let mut response = match AssertUnwindSafe(route(server, &parts, body)).catch_unwind().await {
+        Ok(Ok(response)) => response,
+        Ok(Err(error)) => error.into_response(),
+        Err(panic) => panicked(&parts, panic.as_ref()).into_response(),
     };
+    handlers::write_warnings(&mut response);
     let headers = response.headers_mut();
     headers.insert(AUDIT_ID, audit_id);
     // Clients must not keep answers that another identity might be refused (server/filters/cache_control.go).
@@ -34,8 +41,25 @@ pub(crate) async fn handle(server: &Arc<Server>, request: Request<Body>) -> Resp
     response
 }
 
+/// The answer to a request that hit a fault of the server (server/filters/wrap.go).
+fn panicked(parts: &Parts, panic: &(dyn Any + Send)) -> ApiError {
+    let reason = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("of unknown kind");
+    let (method, path) = (&parts.method, parts.uri.path());
+    tracing::error!(%method, path, reason, "panic while answering a request");
+    Status::failure(
+        StatusReason::InternalError,
+        format!("This request caused apiserver to panic. Look in the logs for details: {method} {path}"),
+    )
+    .into()
+}
+
 async fn route(server: &Arc<Server>, parts: &Parts, body: Body) -> ApiResult<Response<Body>> {
     let identity = server.authenticator.authenticate(parts)?;
+    let identity = impersonation::impersonate(identity, &parts.headers)?;
     let path = parts.uri.path();
     let query = parts.uri.query().unwrap_or_default();
     match RequestInfo::parse(&parts.method, path, is_watch(query)) {
@@ -58,12 +82,15 @@ async fn resource(
     info: RequestInfo<'_>,
     query: &str,
 ) -> ApiResult<Response<Body>> {
-    let registry = server.registry();
-    let resource = registry
-        .find(info.group, info.version, info.resource)
-        .cloned()
-        .ok_or_else(not_found)?;
-    check_route(&info, resource.scope)?;
+    let find = || -> ApiResult<Arc<Resource>> {
+        let registry = server.registry();
+        let resource = registry.find(info.group, info.version, info.resource);
+        let resource = resource.cloned().ok_or_else(not_found)?;
+        check_route(&info, resource.scope)?;
+        Ok(resource)
+    };
+    // Nobody need send a body to where nothing is.
+    find()?;
     let body = match info.verb {
         Verb::Get | Verb::List | Verb::Watch => bytes::Bytes::new(),
         _ => body
@@ -71,26 +98,42 @@ async fn resource(
             .await
             .map_err(unreadable)?,
     };
-    let call = Call {
+    // A body may take its time, so what is served is asked again: the definition may be another by now.
+    let mut call = Call {
         server,
         identity,
-        info,
-        resource,
+        info: info.clone(),
+        resource: find()?,
         query,
         headers: &parts.headers,
     };
-    let deprecation = call
-        .resource
-        .model
-        .custom()
-        .and_then(|model| model.deprecation())
-        .map(str::to_owned);
-    let mut result = handlers::dispatch(call, body).await;
-    if let (Ok(response), Some(text)) = (&mut result, deprecation) {
-        handlers::warn(response, &[text]);
+    let mut result = handlers::dispatch(&call, &body).await;
+    for _ in 1..STALE_TRIES {
+        // A write that met a new definition stored nothing, and is done again by that.
+        if !result
+            .as_ref()
+            .is_err_and(|error| error.status().reason == StatusReason::Conflict)
+        {
+            break;
+        }
+        let present = find()?;
+        if Arc::ptr_eq(&present, &call.resource) {
+            break;
+        }
+        call.resource = present;
+        result = handlers::dispatch(&call, &body).await;
     }
-    result
+    let custom = call.resource.model.custom();
+    let Some(deprecation) = custom.and_then(|model| model.deprecation()) else {
+        return result;
+    };
+    let mut response = result.unwrap_or_else(ApiError::into_response);
+    handlers::warn(&mut response, &[deprecation.to_owned()]);
+    Ok(response)
 }
+
+/// How often a write is tried whose definition changes meanwhile.
+const STALE_TRIES: usize = 4;
 
 /// Which paths there are, and which methods each has.
 ///
@@ -194,3 +237,78 @@ fn new_audit_id() -> HeaderValue {
 }
 
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use futures_util::stream;
+    use serde_json::json;
+
+    use super::*;
+    use crate::test_support::{DEFINITIONS, TestServer, definition};
+
+    const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
+
+    async fn with_widgets() -> Arc<TestServer> {
+        let server = TestServer::start().await;
+        let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        let versions =
+            json!([{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]);
+        server.define(&definition("widgets", "Widget", versions)).await;
+        Arc::new(server)
+    }
+
+    fn post() -> http::request::Builder {
+        Request::post(WIDGETS).header("content-type", "application/json")
+    }
+
+    fn widget() -> Bytes {
+        let widget =
+            json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {}});
+        widget.to_string().into()
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_answered() {
+        let server = TestServer::start().await;
+        let body = Body::stream(stream::poll_fn(|_| panic!("a fault")));
+        let answer = server.call(Request::post("/api/v1/namespaces"), body).await;
+        let why =
+            "This request caused apiserver to panic. Look in the logs for details: POST /api/v1/namespaces";
+        assert_eq!(answer.message(500), why);
+        assert_eq!(answer.body["reason"], "InternalError");
+        assert!(answer.headers.contains_key(AUDIT_ID));
+        assert_eq!(server.get("/readyz").await.code, 200);
+    }
+
+    /// What is served is what is served when the body is there.
+    #[tokio::test]
+    async fn a_body_that_is_slower_than_a_change_of_definitions() {
+        let server = with_widgets().await;
+        let other = server.clone();
+        let body = Body::stream(stream::once(async move {
+            other
+                .delete(&format!("{DEFINITIONS}/widgets.example.com"))
+                .await
+                .ok();
+            other.eventually(WIDGETS, |answer| answer.code == 404).await;
+            Ok(widget())
+        }));
+        assert_eq!(server.call(post(), body).await.code, 404);
+    }
+
+    /// A write is bound to the definition that it was made by until it is stored.
+    #[tokio::test]
+    async fn a_write_that_is_slower_than_a_change_of_definitions() {
+        let server = with_widgets().await;
+        let shared = server.server.shared();
+        let alone = shared.definitions.write().await;
+        let mut write = std::pin::pin!(server.call(post(), widget()));
+        // It goes as far as to where it would be stored.
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(write.as_mut().poll(&mut context).is_pending());
+        *shared.registry.write() = shared.builtin.clone();
+        drop(alone);
+        assert_eq!(write.await.code, 404);
+    }
+}

@@ -21,7 +21,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The way of a request, each step a module: `chain` (audit id, `authentication`, `authorization`), `request` (path, options, media
+//! The way of a request, each step a module: `chain` (audit id, `authentication`, `impersonation`, `authorization`), `request` (path, options, media
 //! types), `registry` (what is served, `custom` kinds among it), `handlers` (verbs), `codec` and `builtin` (what kinds need), [`storage`].
 
 mod authentication;
@@ -37,6 +37,7 @@ mod error;
 mod handlers;
 mod health;
 mod ids;
+mod impersonation;
 mod openapi;
 mod registry;
 mod request;

@@ -115,6 +115,7 @@ impl ApiServer {
             builtin,
             authenticator,
             authorizer: Authorizer::AuthenticatedOnly,
+            definitions: tokio::sync::RwLock::new(()),
             services: tokio::sync::Mutex::new(()),
             discovery: discovery::Cache::default(),
             openapi: OpenApi::new(options.descriptions.clone()),
@@ -146,6 +147,12 @@ impl ApiServer {
         &self.0.options.storage
     }
 
+    /// What all requests share, for tests that look inside.
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> &Arc<Server> {
+        &self.0
+    }
+
     /// Ends every watch and the server's own tasks. Requests that come later are answered as before: stop listening first.
     pub fn shut_down(&self) {
         self.0.stop.send_replace(true);
@@ -161,6 +168,8 @@ pub(crate) struct Server {
     pub(crate) builtin: Arc<Registry>,
     pub(crate) authenticator: Authenticator,
     pub(crate) authorizer: Authorizer,
+    /// Held shared while a custom resource is written by the definition that is served, alone while that is replaced.
+    pub(crate) definitions: tokio::sync::RwLock<()>,
     /// Held while a service is written, so that no two get one address.
     pub(crate) services: tokio::sync::Mutex<()>,
     pub(crate) discovery: discovery::Cache,

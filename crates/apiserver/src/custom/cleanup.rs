@@ -225,7 +225,7 @@ async fn delete_instances(server: &Arc<Server>, resource: &Arc<Resource>) -> Res
         query: "",
         headers: &headers,
     };
-    match handlers::dispatch(call, Bytes::new()).await {
+    match handlers::dispatch(&call, &Bytes::new()).await {
         Ok(_) => Ok(()),
         Err(error) => Err(error.status().message.clone()),
     }

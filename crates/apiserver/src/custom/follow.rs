@@ -210,8 +210,7 @@ impl Follower {
         // A written status may free names for others, which the next round sees.
         for _ in 0..MAX_ROUNDS {
             self.decide();
-            self.compile(server).await;
-            self.publish(server);
+            self.renew(server).await;
             if !self.tell(server).await {
                 break;
             }
@@ -251,6 +250,16 @@ impl Follower {
             entry.is_dirty |= entry.accepted != decision.accepted;
             entry.accepted = decision.accepted.clone();
             entry.decision = Some(decision);
+        }
+    }
+
+    /// Compiles what changed and publishes it. No custom resource is written meanwhile: what was begun by an old definition is
+    /// stored before, or begun anew by the new one.
+    async fn renew(&mut self, server: &Arc<Server>) {
+        if self.is_changed || self.entries.values().any(|entry| entry.is_dirty) {
+            let _alone = server.definitions.write().await;
+            self.compile(server).await;
+            self.publish(server);
         }
     }
 

@@ -100,6 +100,7 @@ async fn try_store(call: &Call<'_>, mut object: Value, options: &WriteOptions) -
             None => Ok(Written::Shown(object)),
         };
     }
+    let _definition = write::hold_definition(call, &name).await?;
     match call
         .server
         .storage()

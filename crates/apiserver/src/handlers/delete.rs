@@ -14,8 +14,10 @@ use kubewright_net::Body;
 use serde_json::{Value, json};
 
 use super::response::Rendering;
+use super::warning::warn;
 use super::write::{self, Written, meta, metadata};
 use super::{Call, from_storage, lifecycle, list};
+use crate::builtin::strategy::Dependents;
 use crate::codec;
 use crate::error::{ApiError, ApiResult, json_response};
 use crate::request::media;
@@ -35,7 +37,7 @@ pub(crate) async fn delete(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
         .await
         .map_err(|error| call.storage_error(error))?;
     let found = found.ok_or_else(|| ApiError::from(Status::not_found(&call.group_resource(), name)))?;
-    Ok(match delete_object(call, found, &options).await? {
+    let mut response = match delete_object(call, found, &options).await? {
         Deleted::Gone(last) => {
             let resource = call.group_resource();
             let status = Status::success(StatusDetails {
@@ -56,7 +58,9 @@ pub(crate) async fn delete(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
             };
             write::answer(&rendering, code, &written, &[])
         }
-    })
+    };
+    warn(&mut response, &warnings(call, &options));
+    Ok(response)
 }
 
 /// Deletes every object that the options select and answers with the list of them.
@@ -75,7 +79,9 @@ pub(crate) async fn delete_collection(call: &Call<'_>, body: &Bytes) -> ApiResul
             return Err(error);
         }
     }
-    Ok(rendering.list(&page.metadata(), &page.items))
+    let mut response = rendering.list(&page.metadata(), &page.items);
+    warn(&mut response, &warnings(call, &options));
+    Ok(response)
 }
 
 /// Reads the options from the body and from the query.
@@ -118,10 +124,10 @@ fn options(call: &Call<'_>, body: &Bytes) -> ApiResult<DeleteOptions> {
     };
     check(&options)?;
     if options.propagation_policy.is_none() {
-        options.propagation_policy = options
-            .orphan_dependents
-            .filter(|orphan| *orphan)
-            .map(|_| PropagationPolicy::Orphan);
+        options.propagation_policy = options.orphan_dependents.map(|orphan| match orphan {
+            true => PropagationPolicy::Orphan,
+            false => PropagationPolicy::Background,
+        });
     }
     Ok(options)
 }
@@ -214,7 +220,11 @@ enum Mark {
 
 fn mark(call: &Call<'_>, old: &Value, options: &DeleteOptions) -> Mark {
     let mut new = old.clone();
-    set_propagation(&mut new, options.propagation_policy);
+    set_propagation(
+        &mut new,
+        options.propagation_policy,
+        call.resource.strategy.dependents,
+    );
     let is_ending = old["metadata"].get("deletionTimestamp").is_some();
     if let Some(finalizer) = call.resource.strategy.finalizer_on_delete.filter(|_| !is_ending) {
         add_finalizer(&mut new, finalizer);
@@ -286,9 +296,28 @@ fn add_finalizer(object: &mut Value, finalizer: &str) {
     }
 }
 
-/// The policy is kept as a finalizer, which the garbage collector acts on and removes. Without one, what is there stays.
-fn set_propagation(object: &mut Value, policy: Option<PropagationPolicy>) {
-    let Some(policy) = policy else { return };
+/// What the client is warned of: dependents that stay although nobody said so.
+fn warnings(call: &Call<'_>, options: &DeleteOptions) -> Vec<String> {
+    let is_silent = options.propagation_policy.is_none();
+    if is_silent && call.resource.strategy.dependents == Dependents::OrphanedWithWarning {
+        vec![ORPHANED_PODS.to_owned()]
+    } else {
+        Vec::new()
+    }
+}
+
+/// The policy is kept as a finalizer, which the garbage collector acts on and removes. Without one, what is there stays, and
+/// where nothing is there the kind's default counts (registry/generic/registry/store.go `shouldOrphanDependents`).
+fn set_propagation(object: &mut Value, policy: Option<PropagationPolicy>, default: Dependents) {
+    let is_set = |object: &Value| {
+        let finalizers = object["metadata"]["finalizers"].as_array();
+        finalizers.is_some_and(|all| all.iter().any(|one| *one == ORPHAN || *one == FOREGROUND))
+    };
+    let policy = match policy {
+        Some(policy) => policy,
+        None if default == Dependents::Deleted || is_set(object) => return,
+        None => PropagationPolicy::Orphan,
+    };
     let Some(metadata) = metadata(object) else { return };
     let present = metadata.get("finalizers").and_then(Value::as_array);
     let mut finalizers: Vec<Value> = present
@@ -332,5 +361,8 @@ fn check_preconditions(call: &Call<'_>, object: &Value, options: &DeleteOptions)
     Ok(())
 }
 
+/// What upstream says when a job goes and its pods stay (pkg/registry/batch/job/storage/storage.go).
+const ORPHANED_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove \
+     them or set propagationPolicy=Orphan to suppress this warning";
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";

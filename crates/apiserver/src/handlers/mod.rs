@@ -13,6 +13,7 @@ mod review;
 mod scale;
 mod selection;
 mod update;
+mod warning;
 mod watch;
 mod write;
 
@@ -24,7 +25,7 @@ use kubewright_core::{GroupResource, Status};
 use kubewright_net::{Body, Identity};
 
 pub(crate) use conversion::{from_storage, to_storage};
-pub(crate) use response::warn;
+pub(crate) use warning::{warn, write_headers as write_warnings};
 
 use crate::chain::not_found;
 use crate::error::{ApiError, ApiResult};
@@ -73,21 +74,21 @@ impl Call<'_> {
 }
 
 /// Carries a request out.
-pub(crate) async fn dispatch(call: Call<'_>, body: Bytes) -> ApiResult<Response<Body>> {
+pub(crate) async fn dispatch(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
     if call.info.subresource.is_empty() {
         if !call.resource.offers(call.info.verb.as_str()) {
             return Err(Status::method_not_allowed(&call.group_resource(), call.info.verb.as_str()).into());
         }
         return match call.info.verb {
-            Verb::Get => read::get(&call).await,
-            Verb::List => list::list(&call).await,
-            Verb::Watch => watch::watch(&call).await,
-            Verb::Create if call.resource.is_review() => review::create(&call, &body).await,
-            Verb::Create => create::create(&call, &body).await,
-            Verb::Update => update::update(&call, &body).await,
-            Verb::Patch => patch::patch(&call, &body).await,
-            Verb::Delete => delete::delete(&call, &body).await,
-            Verb::DeleteCollection => delete::delete_collection(&call, &body).await,
+            Verb::Get => read::get(call).await,
+            Verb::List => list::list(call).await,
+            Verb::Watch => watch::watch(call).await,
+            Verb::Create if call.resource.is_review() => review::create(call, body).await,
+            Verb::Create => create::create(call, body).await,
+            Verb::Update => update::update(call, body).await,
+            Verb::Patch => patch::patch(call, body).await,
+            Verb::Delete => delete::delete(call, body).await,
+            Verb::DeleteCollection => delete::delete_collection(call, body).await,
         };
     }
     let subresource = call
@@ -102,13 +103,13 @@ pub(crate) async fn dispatch(call: Call<'_>, body: Bytes) -> ApiResult<Response<
         return Err(Status::method_not_allowed(&call.group_resource(), call.info.verb.as_str()).into());
     }
     match (&subresource.behaviour, call.info.verb) {
-        (SubresourceKind::Part, Verb::Get) => read::get(&call).await,
-        (SubresourceKind::Part, Verb::Update) => update::update(&call, &body).await,
-        (SubresourceKind::Part, Verb::Patch) => patch::patch(&call, &body).await,
-        (SubresourceKind::Binding, Verb::Create) => binding::create(&call, &body).await,
-        (SubresourceKind::Scale(paths), Verb::Get) => scale::get(&call, paths).await,
-        (SubresourceKind::Scale(paths), Verb::Update) => scale::update(&call, paths, &body).await,
-        (SubresourceKind::Scale(paths), Verb::Patch) => scale::patch(&call, paths, &body).await,
+        (SubresourceKind::Part, Verb::Get) => read::get(call).await,
+        (SubresourceKind::Part, Verb::Update) => update::update(call, body).await,
+        (SubresourceKind::Part, Verb::Patch) => patch::patch(call, body).await,
+        (SubresourceKind::Binding, Verb::Create) => binding::create(call, body).await,
+        (SubresourceKind::Scale(paths), Verb::Get) => scale::get(call, paths).await,
+        (SubresourceKind::Scale(paths), Verb::Update) => scale::update(call, paths, body).await,
+        (SubresourceKind::Scale(paths), Verb::Patch) => scale::patch(call, paths, body).await,
         _ => Err(Status::method_not_allowed(&call.group_resource(), call.info.verb.as_str()).into()),
     }
 }

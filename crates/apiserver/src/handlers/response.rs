@@ -1,7 +1,7 @@
 //! Objects on their way to the client, in the shape it asked for.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use http::{HeaderValue, Response, StatusCode, header};
 use jiff::Timestamp;
 use kubewright_core::Status;
 use kubewright_net::Body;
@@ -187,23 +187,3 @@ fn partial(object: &Value, version: TableVersion) -> Value {
         "metadata": object.get("metadata").cloned().unwrap_or_else(|| Value::Object(Map::new())),
     })
 }
-
-/// Adds `Warning` headers, as upstream writes them (apimachinery pkg/util/net `NewWarningHeader`).
-pub(crate) fn warn(response: &mut Response<Body>, warnings: &[String]) {
-    for text in warnings.iter().take(MAX_WARNINGS) {
-        let mut quoted = String::with_capacity(text.len() + 8);
-        for c in text.chars().filter(|c| !c.is_control()) {
-            if matches!(c, '"' | '\\') {
-                quoted.push('\\');
-            }
-            quoted.push(c);
-        }
-        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
-            response.headers_mut().append(WARNING, value);
-        }
-    }
-}
-
-const WARNING: HeaderName = HeaderName::from_static("warning");
-/// As many warnings as one answer carries; headers have limits.
-const MAX_WARNINGS: usize = 50;

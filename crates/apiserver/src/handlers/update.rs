@@ -106,6 +106,7 @@ async fn change_by(
         let old = from_storage(&call.resource, current.value());
         let mut new = make(&old)?;
         prepare(call, rules, &mut new, &old, &mut context)?;
+        let _definition = write::hold_definition(call, name).await?;
         let result = if lifecycle::ends(&new, &old) {
             remove(call, options, &current, new).await
         } else {

@@ -1,14 +1,17 @@
 //! What all writes share: reading a body as an object of a kind, preparing, checking and storing it.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::Response;
 use kubewright_core::{FieldError, FieldValidation, GroupVersionKind, Status, WriteOptions};
 use kubewright_kinds::Scope as TableScope;
 use kubewright_net::Body;
 use serde_json::{Map, Value};
-use tokio::sync::MutexGuard;
+use tokio::sync::{MutexGuard, RwLockReadGuard};
 
-use super::response::{Rendering, warn};
+use super::response::Rendering;
+use super::warning::warn;
 use super::{Call, to_storage};
 use crate::builtin::strategy::{Allocation, Context, Requester, ServicePool};
 use crate::codec;
@@ -170,6 +173,28 @@ pub(crate) fn table_scope(call: &Call<'_>) -> TableScope {
         kubewright_core::Scope::Namespaced => TableScope::Namespaced,
         kubewright_core::Scope::Cluster => TableScope::Cluster,
     }
+}
+
+/// Holds the definition of a custom resource as it is until an object that was made by it is stored, so that whoever publishes
+/// another one knows that nothing is written by the old one afterwards. Built-in resources never change.
+///
+/// # Errors
+/// 409 when there is another definition already; the request is then done again.
+pub(crate) async fn hold_definition<'a>(
+    call: &'a Call<'_>,
+    name: &str,
+) -> ApiResult<Option<RwLockReadGuard<'a, ()>>> {
+    let resource = &call.resource;
+    if resource.model.custom().is_none() {
+        return Ok(None);
+    }
+    let guard = call.server.definitions.read().await;
+    let registry = call.server.registry();
+    let present = registry.find(&resource.group, &resource.version, &resource.plural);
+    if present.is_some_and(|present| Arc::ptr_eq(present, resource)) {
+        return Ok(Some(guard));
+    }
+    Err(ApiError::modified(&call.group_resource(), name))
 }
 
 /// An object as it is stored.

@@ -8,9 +8,9 @@ pub(crate) enum Path<'a> {
     /// The object itself.
     Root,
     /// A field, or an entry of a map.
-    Field(&'a Path<'a>, &'a str),
+    Field(&'a Self, &'a str),
     /// An element of a list.
-    Index(&'a Path<'a>, usize),
+    Index(&'a Self, usize),
 }
 
 impl Path<'_> {

@@ -107,15 +107,6 @@ impl<'a> RequestInfo<'a> {
             name: name.map(decode),
         })
     }
-
-    /// The resource with its subresource, as messages name it: `pods/status`.
-    pub(crate) fn full_resource(&self) -> Cow<'a, str> {
-        if self.subresource.is_empty() {
-            Cow::Borrowed(self.resource)
-        } else {
-            Cow::Owned(format!("{}/{}", self.resource, self.subresource))
-        }
-    }
 }
 
 /// Undoes percent-encoding; text that is not UTF-8 afterwards stays as it was and will name no object.
@@ -133,12 +124,15 @@ mod tests {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let found = RequestInfo::parse(&method, path, false).map(|info| {
             format!(
-                "{} {}/{} {} {} {}",
+                "{} {}/{} {} {}{} {}",
                 info.verb.as_str(),
                 info.group,
                 info.version,
                 info.namespace.as_deref().unwrap_or("-"),
-                info.full_resource(),
+                info.resource,
+                Some(info.subresource)
+                    .filter(|sub| !sub.is_empty())
+                    .map_or(String::new(), |sub| format!("/{sub}")),
                 info.name.as_deref().unwrap_or("-"),
             )
         });

@@ -296,3 +296,61 @@ async fn namespaces_end_by_finalizing() {
         .await;
     assert_eq!(server.ask("GET /api/v1/namespaces/n").await.code, 404);
 }
+
+#[tokio::test]
+async fn what_is_older_than_the_collector_leaves_its_dependents() {
+    let server = Server::start().await;
+    let template = json!({"metadata": {"labels": {"app": "a"}},
+        "spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a"}]}});
+    let mut always = template.clone();
+    always["spec"]["restartPolicy"] = json!("Always");
+    let job = json!({"metadata": {"name": "a"}, "spec": {"template": template}});
+    let controller =
+        json!({"metadata": {"name": "a"}, "spec": {"selector": {"app": "a"}, "template": always}});
+    const JOBS: &str = "/apis/batch/v1/namespaces/default/jobs";
+    const CONTROLLERS: &str = "/api/v1/namespaces/default/replicationcontrollers";
+    let warning = "299 - \"child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove \
+         them or set propagationPolicy=Orphan to suppress this warning\"";
+    for (path, object, options, finalizer, warnings) in [
+        (JOBS, &job, json!({}), Some("orphan"), &[warning][..]),
+        (CONTROLLERS, &controller, json!({}), Some("orphan"), &[]),
+        (
+            JOBS,
+            &job,
+            json!({"propagationPolicy": "Orphan"}),
+            Some("orphan"),
+            &[],
+        ),
+        (JOBS, &job, json!({"orphanDependents": true}), Some("orphan"), &[]),
+        (
+            JOBS,
+            &job,
+            json!({"propagationPolicy": "Foreground"}),
+            Some("foregroundDeletion"),
+            &[],
+        ),
+        (JOBS, &job, json!({"propagationPolicy": "Background"}), None, &[]),
+        (JOBS, &job, json!({"orphanDependents": false}), None, &[]),
+        (DEPLOYMENTS, &deployment("a"), json!({}), None, &[]),
+    ] {
+        server.ok(Ask::json(format!("POST {path}"), object)).await;
+        let answer = server.ask(delete(&format!("{path}/a"), &options)).await;
+        assert_eq!(answer.code, 200, "{path} {options}");
+        assert_eq!(answer.warnings(), warnings, "{path} {options}");
+        let found = &answer.body["metadata"]["finalizers"];
+        assert_eq!(
+            found.get(0).and_then(Value::as_str),
+            finalizer,
+            "{path} {options}"
+        );
+        if finalizer.is_some() {
+            let free = Ask::new(format!("PATCH {path}/a"));
+            let free = free.typed(
+                "application/merge-patch+json",
+                r#"{"metadata":{"finalizers":null}}"#,
+            );
+            server.ok(free).await;
+        }
+        server.refused(format!("GET {path}/a"), 404, "not found").await;
+    }
+}

@@ -229,7 +229,7 @@ impl Answer {
         self.headers
             .get_all("warning")
             .iter()
-            .map(|value| value.to_str().unwrap())
+            .map(|value| std::str::from_utf8(value.as_bytes()).unwrap())
             .collect()
     }
 }

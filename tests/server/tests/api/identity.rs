@@ -209,7 +209,11 @@ impl Secure {
 
 #[tokio::test]
 async fn certificates() {
-    let secure = Secure::start(Options::default(), ServeLimits::default()).await;
+    let options = Options {
+        tokens: vec![("secret".to_owned(), Identity::new("me", ["testers"]))],
+        ..Options::default()
+    };
+    let secure = Secure::start(options, ServeLimits::default()).await;
     let stranger = Authority::new(secure.provider.clone()).unwrap();
     let alice = Identity::new("alice", ["developers", "testers"]);
     let csr = |name: &str| {
@@ -237,23 +241,47 @@ async fn certificates() {
         assert!(answer.code == 422, "{:#}", answer.body);
     }
 
-    for (who, certificate) in [
-        ("nobody", None),
-        (
-            "somebody of another authority",
-            Some(stranger.issue_client(&alice).unwrap()),
-        ),
-        (
-            "an administrator of another authority",
-            Some(stranger.issue_client(&admin()).unwrap()),
-        ),
-    ] {
-        let client = secure.client(certificate);
-        let answer = secure.ask(&client, "GET /api/v1/namespaces").await;
-        assert_eq!(answer.code, 403, "{who}");
-        assert!(text(&answer.body["message"]).contains(FORBIDDEN), "{who}");
-        assert_eq!(secure.ask(&client, "GET /readyz").await.code, 200, "{who}");
+    let client = secure.client(None);
+    let answer = secure.ask(&client, "GET /api/v1/namespaces").await;
+    assert_eq!(answer.code, 403);
+    assert!(text(&answer.body["message"]).contains(FORBIDDEN));
+    assert_eq!(secure.ask(&client, "GET /readyz").await.code, 200);
+
+    // Who presents a certificate that does not hold is not anonymous but refused, unless a token holds.
+    for who in [&alice, &admin()] {
+        let client = secure.client(Some(stranger.issue_client(who).unwrap()));
+        for path in ["/api/v1/namespaces", "/readyz"] {
+            let answer = secure.ask(&client, format!("GET {path}")).await;
+            assert_eq!(answer.code, 401, "{} {path}", who.user);
+            assert_eq!(answer.body["message"], "Unauthorized");
+        }
+        for (token, code) in [("secret", 200), ("wrong", 401)] {
+            let ask = Ask::new("GET /api/v1/namespaces").header("authorization", &format!("Bearer {token}"));
+            assert_eq!(secure.ask(&client, ask).await.code, code, "{token}");
+        }
     }
+
+    // Whoever may, acts as another.
+    let admin = secure.admin();
+    let review = Ask::json(
+        "POST /apis/authentication.k8s.io/v1/selfsubjectreviews",
+        &json!({"metadata": {}}),
+    );
+    let answer = secure.ask(&admin, review.header("impersonate-user", "bob")).await;
+    assert_eq!(answer.code, 201, "{:#}", answer.body);
+    let user = json!({"username": "bob", "groups": ["system:authenticated"]});
+    assert_eq!(answer.body["status"]["userInfo"], user);
+    let anonymous = Ask::new("GET /api/v1/namespaces").header("impersonate-user", "system:anonymous");
+    assert_eq!(secure.ask(&admin, anonymous).await.code, 403);
+    let client = secure.client(Some(secure.authority.issue_client(&alice).unwrap()));
+    let answer = secure
+        .ask(
+            &client,
+            Ask::new("GET /api/v1/namespaces").header("impersonate-user", "bob"),
+        )
+        .await;
+    assert_eq!(answer.code, 403);
+    assert!(text(&answer.body["message"]).contains("User \"alice\" cannot impersonate resource \"users\""));
 
     // What a request says of itself is not believed.
     let client = secure.client(None);

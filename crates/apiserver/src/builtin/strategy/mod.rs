@@ -41,6 +41,8 @@ pub(crate) struct Strategy {
     pub(crate) deletion: Deletion,
     /// Whether preparation hands out numbers that no two objects may share.
     pub(crate) allocation: Allocation,
+    /// What becomes of the objects that an object owns when a delete does not say.
+    pub(crate) dependents: Dependents,
     /// The finalizer that a delete puts on the object, so that it stays until the server has cleaned up after it.
     pub(crate) finalizer_on_delete: Option<&'static str>,
     /// What field selectors may name besides `metadata.name` and `metadata.namespace`.
@@ -122,6 +124,18 @@ pub(crate) enum Deletion {
     Immediate,
     /// The object stays until its kubelet deletes it with a grace period of zero, or the period is zero from the start.
     GracefulPod,
+}
+
+/// What becomes of the objects that an object owns when a delete does not say (`DefaultGarbageCollectionPolicy` in
+/// `pkg/registry/*/*/strategy.go`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dependents {
+    /// They are deleted.
+    Deleted,
+    /// They are left: kinds that are older than the garbage collector.
+    Orphaned,
+    /// The same, and the client is warned of it.
+    OrphanedWithWarning,
 }
 
 /// Whether preparation hands out numbers that no two objects may share, so that writes have to wait for one another.

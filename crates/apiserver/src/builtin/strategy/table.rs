@@ -3,7 +3,7 @@
 use super::super::validation::names::NameRule;
 use super::super::validation::objects as check;
 use super::{
-    Allocation, CreateOnUpdate, Deletion, Generation, StatusMetadata, StatusRule, Strategy,
+    Allocation, CreateOnUpdate, Deletion, Dependents, Generation, StatusMetadata, StatusRule, Strategy,
     UnconditionalUpdate, fields, job, kinds, no_preparation, pod, service,
 };
 
@@ -34,6 +34,7 @@ const PLAIN_ROW: Strategy = Strategy {
     unconditional_update: UnconditionalUpdate::Allowed,
     deletion: Deletion::Immediate,
     allocation: Allocation::None,
+    dependents: Dependents::Deleted,
     finalizer_on_delete: None,
     selectable: &[],
     prepare: no_preparation,
@@ -105,6 +106,7 @@ fn core(resource: &str) -> Option<&'static Strategy> {
     };
     static REPLICATION_CONTROLLER: Strategy = Strategy {
         status: StatusRule::Reset(r#"{"replicas":0}"#),
+        dependents: Dependents::Orphaned,
         selectable: fields::REPLICAS,
         validate: check::replication_controller,
         ..COUNTED_ROW
@@ -250,6 +252,7 @@ fn apps(resource: &str) -> Option<&'static Strategy> {
 
 fn batch(resource: &str) -> Option<&'static Strategy> {
     static JOB: Strategy = Strategy {
+        dependents: Dependents::OrphanedWithWarning,
         selectable: fields::JOB,
         prepare: job::prepare,
         validate: check::job,
