@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kubewright_apiserver::{ApiServer, Options};
-use kubewright_client::{Api, Client, Error, WriteOptions};
+use kubewright_client::{Api, Client, WriteOptions};
 use kubewright_controllers::{ControllerOptions, ControllerSet};
 use kubewright_core::DynamicObject;
 use kubewright_net::Identity;
@@ -50,7 +50,7 @@ impl TestEnvOptions {
 
 /// A server, its controllers and an administrator's client, in this process.
 ///
-/// Dropping it ends everything without waiting; [`stop`](Self::stop) waits and tells of failures.
+/// Dropping it ends everything without waiting; [`stop`](Self::stop) waits for the controllers and tells of their failures.
 #[derive(Debug)]
 pub struct TestEnv {
     server: ApiServer,
@@ -104,7 +104,7 @@ impl TestEnv {
     /// Creates the operator's custom resource definitions and waits until their kinds are served.
     ///
     /// # Errors
-    /// When the server refuses a definition or does not serve it in time.
+    /// When a definition is none, or the server refuses it or does not serve it in time.
     pub async fn install(&self, operator: &Operator) -> Result<(), TestEnvError> {
         self.install_definitions(operator.definitions()).await
     }
@@ -119,10 +119,9 @@ impl TestEnv {
             let value = definition.to_value();
             let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
             let object: DynamicObject =
-                serde_json::from_value(value).map_err(|error| TestEnvError::TimedOut {
-                    what: format!("reading the definition {name}"),
-                    limit: Duration::ZERO,
-                    last: error.to_string(),
+                serde_json::from_value(value).map_err(|source| TestEnvError::Definition {
+                    name: name.clone(),
+                    source,
                 })?;
             match api.create(&object, &WriteOptions::default()).await {
                 Err(error) if !error.is_already_exists() => return Err(error.into()),
@@ -159,7 +158,8 @@ impl TestEnv {
             .await?)
     }
 
-    /// Stops the controllers, then the server, and waits for both.
+    /// Stops the controllers and waits for them, then tells the server to end its watches and tasks. Those have nothing left
+    /// to do and are not waited for.
     ///
     /// # Errors
     /// When a controller failed or did not stop in time.
@@ -174,14 +174,5 @@ impl TestEnv {
 impl Drop for TestEnv {
     fn drop(&mut self) {
         self.server.shut_down();
-    }
-}
-
-/// Whether an error says that there is no such object.
-pub(crate) fn absent<K>(result: Result<K, Error>) -> Result<Option<K>, Error> {
-    match result {
-        Ok(object) => Ok(Some(object)),
-        Err(error) if error.is_not_found() => Ok(None),
-        Err(error) => Err(error),
     }
 }

@@ -19,6 +19,15 @@ pub enum TestEnvError {
     /// A request failed.
     #[error("a request failed")]
     Request(#[from] ClientError),
+    /// A definition is not an object.
+    #[error("the definition {name} cannot be read")]
+    Definition {
+        /// Its name, if it has one.
+        name: String,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
     /// What was waited for did not come true in time.
     #[error("{what} did not come true within {limit:?}; last seen: {last}")]
     TimedOut {

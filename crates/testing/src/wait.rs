@@ -7,7 +7,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use crate::env::absent;
 use crate::{TestEnv, TestEnvError};
 
 impl TestEnv {
@@ -82,7 +81,6 @@ where
                 return Ok(());
             }
         }
-        *last = absent(api.get(name).await)?;
     }
 }
 
