@@ -86,7 +86,7 @@ impl Compiled {
             if version.storage {
                 resources.storage = Some(resource.clone());
             }
-            if version.served {
+            if version.served && definition.spec.can_serve(version) {
                 resources.served.push(resource);
             }
         }

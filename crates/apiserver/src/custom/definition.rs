@@ -36,6 +36,22 @@ pub(super) struct Spec {
     scope: String,
     #[serde(default)]
     pub(super) versions: Vec<Version>,
+    #[serde(default)]
+    conversion: Conversion,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Conversion {
+    strategy: String,
+}
+
+impl Spec {
+    /// Whether objects can be shown in a version: only a webhook knows how to convert to others than the stored one where the
+    /// definition names one, and this server calls none. To show them unconverted would lose what the versions differ in.
+    pub(super) fn can_serve(&self, version: &Version) -> bool {
+        version.storage || self.conversion.strategy != "Webhook"
+    }
 }
 
 /// The names that a definition asks for, or has been given.

@@ -331,6 +331,17 @@ async fn versions_differ_in_their_name_and_fields() {
 }
 
 #[tokio::test]
+async fn a_version_that_a_webhook_would_convert_is_not_served() {
+    let server = TestServer::start().await;
+    let mut definition = gadgets();
+    let config = json!({"url": "https://127.0.0.1:1/convert"});
+    definition["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {"clientConfig": config, "conversionReviewVersions": ["v1"]}});
+    server.define(&definition).await;
+    assert_eq!(server.get("/apis/example.com/v1/gadgets").await.code, 200);
+    assert_eq!(server.get("/apis/example.com/v1alpha1/gadgets").await.code, 404);
+}
+
+#[tokio::test]
 async fn a_changed_schema_shows_in_what_was_stored_before() {
     let server = TestServer::start().await;
     let mut stored = server.define(&widgets()).await;
@@ -741,7 +752,10 @@ async fn real_definitions_are_served() {
     let Some(folder) = std::env::var_os("KUBEWRIGHT_FIXTURES") else {
         // What a test of a library prints nobody sees when it passes: whoever must not miss it says so.
         let is_required = std::env::var_os("KUBEWRIGHT_REQUIRE_FIXTURES").is_some_and(|value| value == "1");
-        assert!(!is_required, "KUBEWRIGHT_FIXTURES is not set: no real definitions are tried");
+        assert!(
+            !is_required,
+            "KUBEWRIGHT_FIXTURES is not set: no real definitions are tried"
+        );
         return;
     };
     let server = TestServer::start().await;

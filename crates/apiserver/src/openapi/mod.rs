@@ -4,10 +4,11 @@
 //! keep documents for good. The hash is made from what the document would be made from (what is served, and the generation of
 //! each definition), so the index costs no document; documents are made when asked for, and kept compressed.
 //!
-//! OpenAPI v2 is not served: clients since 1.29 ask for v3.
+//! OpenAPI v2 describes no kind: see [`v2`].
 
 mod document;
 mod operation;
+mod v2;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Write};
@@ -71,6 +72,9 @@ impl OpenApi {
         query: &str,
         headers: &HeaderMap,
     ) -> ApiResult<Option<Response<Body>>> {
+        if path == "/openapi/v2" {
+            return v2::respond(headers).map(Some);
+        }
         let Some(rest) = path.strip_prefix("/openapi/v3") else {
             return Ok(None);
         };

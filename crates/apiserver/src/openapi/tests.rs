@@ -53,7 +53,13 @@ async fn addresses_stand_for_their_content() {
         ),
         ("/openapi/v3/api/v2", "*/*", 404),
         ("/openapi/v3/apis/nobody/v1", "*/*", 404),
-        ("/openapi/v2", "*/*", 404),
+        ("/openapi/v2", "*/*", 200),
+        (
+            "/openapi/v2",
+            "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+            200,
+        ),
+        ("/openapi/v2", "text/html", 406),
     ] {
         let answer = server
             .call(Request::get(path).header("accept", accept), Body::empty())

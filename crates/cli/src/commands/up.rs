@@ -195,16 +195,8 @@ impl Written {
     }
 }
 
+/// The file first, so that whoever has read the line finds it.
 fn tell(written: &Written, address: SocketAddr, started: Instant) -> anyhow::Result<()> {
-    let milliseconds = started.elapsed().as_millis();
-    let mut stdout = std::io::stdout().lock();
-    writeln!(
-        stdout,
-        "ready https://{address} kubeconfig {} in {milliseconds} ms",
-        written.path.display()
-    )
-    .and_then(|()| stdout.flush())
-    .context("cannot write to stdout")?;
     if let Some(path) = &written.ready_file {
         std::fs::write(path, format!("https://{address}\n")).map_err(|error| {
             Advised::new(
@@ -214,7 +206,15 @@ fn tell(written: &Written, address: SocketAddr, started: Instant) -> anyhow::Res
             )
         })?;
     }
-    Ok(())
+    let milliseconds = started.elapsed().as_millis();
+    let mut stdout = std::io::stdout().lock();
+    writeln!(
+        stdout,
+        "ready https://{address} kubeconfig {} in {milliseconds} ms",
+        written.path.display()
+    )
+    .and_then(|()| stdout.flush())
+    .context("cannot write to stdout")
 }
 
 fn unwritable(path: &Path, error: KubeconfigError) -> Advised {

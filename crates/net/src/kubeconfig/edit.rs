@@ -61,22 +61,28 @@ impl Entry {
     }
 
     /// Leaves alone what somebody has changed since; true if something was removed.
+    ///
+    /// Contexts of the same name look alike whatever they lead to, so ours is known by the cluster or the user that goes with it:
+    /// where both were replaced meanwhile, the context is somebody else's by now.
     fn remove_from(&self, config: &mut Kubeconfig) -> bool {
-        let context = self.context();
-        let before = config.clusters.len() + config.users.len() + config.contexts.len();
+        let before = config.clusters.len() + config.users.len();
         config
             .clusters
             .retain(|entry| entry.name != self.name || entry.cluster != self.cluster);
         config
             .users
             .retain(|entry| entry.name != self.name || entry.user != self.user);
+        if before == config.clusters.len() + config.users.len() {
+            return false;
+        }
+        let context = self.context();
         config
             .contexts
             .retain(|entry| entry.name != self.name || entry.context != context);
         if config.current_context == self.name && config.context(&self.name).is_none() {
             config.current_context.clear();
         }
-        before != config.clusters.len() + config.users.len() + config.contexts.len()
+        true
     }
 }
 

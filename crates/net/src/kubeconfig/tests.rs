@@ -211,6 +211,19 @@ fn what_somebody_changed_is_not_removed() {
 }
 
 #[test]
+fn an_entry_that_was_replaced_keeps_its_context() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config");
+    let mut second = entry();
+    second.cluster.server = "https://127.0.0.1:7443".to_owned();
+    second.user.token = Some("u".to_owned());
+    merge_entry(&path, &entry()).unwrap();
+    merge_entry(&path, &second).unwrap();
+    remove_entry(&path, &entry()).unwrap();
+    assert_eq!(Kubeconfig::read(&path).unwrap(), second.into_kubeconfig());
+}
+
+#[test]
 fn a_locked_file_is_not_touched() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("config");
