@@ -23,7 +23,7 @@ use kubewright_runtime::{
 use kubewright_tests_operators::{Cluster, LIMIT};
 use parking_lot::Mutex;
 use serde_json::json;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 
 async fn start(client: &Client, controller: Controller) -> Handle {
     start_with(client, controller, ManagerOptions::default()).await
@@ -291,21 +291,33 @@ async fn watches_that_are_cut_lose_nothing() {
 async fn stopping_waits_for_running_work_up_to_the_grace_period() {
     for (grace, is_released) in [(LIMIT, true), (Duration::from_millis(50), false)] {
         let cluster = Cluster::start().await;
-        let (begun, release) = (Arc::new(Notify::new()), watch::Sender::new(false));
+        let (begun, release) = (watch::Sender::new(0_u32), watch::Sender::new(false));
         let finished = Arc::new(AtomicU32::new(0));
         let reconciler = {
-            let (begun, release, finished) = (Arc::clone(&begun), release.clone(), Arc::clone(&finished));
+            let (begun, release, finished) = (begun.clone(), release.clone(), Arc::clone(&finished));
             reconcile_fn(move |_, _| {
-                let (begun, release, finished) = (Arc::clone(&begun), release.clone(), Arc::clone(&finished));
+                begun.send_modify(|begun| *begun += 1);
+                let (mut release, finished) = (release.subscribe(), Arc::clone(&finished));
                 async move {
-                    begun.notify_one();
-                    let _ = release.subscribe().wait_for(|released| *released).await;
+                    let _ = release.wait_for(|released| *released).await;
                     finished.fetch_add(1, Ordering::SeqCst);
                     Ok(Outcome::done())
                 }
             })
         };
-        let only = WatchOptions::new().scope(kubewright_runtime::WatchScope::namespace("default"));
+        // Whatever passes the predicate is on the queue before anything else runs here.
+        let queued = watch::Sender::new(false);
+        let passing = queued.clone();
+        let predicate = Predicate::on_object(move |secret: &kubewright_runtime::Cached<Secret>| {
+            passing.send_if_modified(|queued| {
+                *queued |= secret.name() == "two";
+                *queued
+            });
+            true
+        });
+        let only = WatchOptions::new()
+            .scope(kubewright_runtime::WatchScope::namespace("default"))
+            .predicate(predicate);
         let controller = Controller::new("slow", reconciler).for_with::<Secret>(only);
         let options = ManagerOptions {
             grace,
@@ -313,8 +325,18 @@ async fn stopping_waits_for_running_work_up_to_the_grace_period() {
         };
         let running = start_with(&cluster.client, controller, options).await;
         cluster.create::<Secret>(Some("default"), map("one")).await;
-        within("the first run", begun.notified()).await;
+        within("the first run", begun.subscribe().wait_for(|begun| *begun == 1))
+            .await
+            .unwrap();
         cluster.create::<Secret>(Some("default"), map("two")).await;
+        within(
+            "the second on the queue",
+            queued.subscribe().wait_for(|queued| *queued),
+        )
+        .await
+        .unwrap();
+        // Only once the stop was requested may the run end.
+        running.stopper().request();
         if is_released {
             release.send_replace(true);
         }
@@ -324,10 +346,8 @@ async fn stopping_waits_for_running_work_up_to_the_grace_period() {
             assert_eq!(unfinished, &["slow"]);
         }
         // What was queued behind it is not begun any more.
-        assert!(
-            finished.load(Ordering::SeqCst) <= 1 + u32::from(is_released),
-            "{is_released}"
-        );
+        assert_eq!(*begun.borrow(), 1);
+        assert_eq!(finished.load(Ordering::SeqCst), u32::from(is_released));
     }
 }
 
