@@ -208,13 +208,14 @@ async fn replace(
     current: &StoredObject,
     new: Value,
 ) -> Result<Written, StorageError> {
+    let shown = options.dry_run.then(|| new.clone());
     // The stored text has no version, so equal texts mean that nothing changed: nothing is written.
-    let encoded = write::encode(call, new.clone());
+    let encoded = write::encode(call, new);
     if encoded.bytes() == current.storage_bytes() {
         return Ok(Written::Stored(current.clone()));
     }
-    if options.dry_run {
-        return Ok(Written::Shown(new));
+    if let Some(shown) = shown {
+        return Ok(Written::Shown(shown));
     }
     let (key, expected) = (current.key().clone(), current.revision());
     let stored = call.server.storage().update(key, expected, encoded).await?;

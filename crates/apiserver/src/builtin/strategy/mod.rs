@@ -319,22 +319,19 @@ impl Strategy {
     }
 
     fn count_generation(&self, new: &mut Value, old: &Value) {
-        let content = |object: &Value| -> Object {
-            let fields = object.as_object().into_iter().flatten();
-            let counts_status = self.generation == Generation::ContentAndStatus;
-            let owned = fields.filter(|(field, _)| {
-                !NOT_CONTENT.contains(&field.as_str()) || (counts_status && *field == "status")
-            });
-            owned
-                .map(|(field, value)| (field.clone(), value.clone()))
-                .collect()
+        let counts = |field: &str| {
+            !NOT_CONTENT.contains(&field)
+                || (self.generation == Generation::ContentAndStatus && field == "status")
+        };
+        let differs = |one: &Value, other: &Value| {
+            let mut fields = one.as_object().into_iter().flatten();
+            fields.any(|(field, value)| counts(field) && !semantically_equal(Some(value), other.get(field)))
         };
         let annotations = "/metadata/annotations";
         let changed = match self.generation {
             Generation::None | Generation::Constant => false,
             Generation::Content | Generation::ContentAndAnnotations | Generation::ContentAndStatus => {
-                let (new, old) = (Value::Object(content(new)), Value::Object(content(old)));
-                !semantically_equal(Some(&new), Some(&old))
+                differs(new, old) || differs(old, new)
             }
         };
         let annotated = self.generation == Generation::ContentAndAnnotations
