@@ -23,7 +23,7 @@ pub(super) fn respond(headers: &HeaderMap) -> ApiResult<Response<Body>> {
             let mut response = json_response(StatusCode::OK, protobuf());
             response
                 .headers_mut()
-                .insert(header::CONTENT_TYPE, HeaderValue::from_static(PROTOBUF));
+                .insert(header::CONTENT_TYPE, HeaderValue::from_static(SENT_AS));
             return Ok(response);
         }
         if matches!(clause.essence, "application/json" | "*/*" | "application/*") {
@@ -61,4 +61,6 @@ fn version() -> String {
 }
 
 const TITLE: &str = "Kubernetes";
+/// What clients ask for; it is no valid media type, so Go could not read it in an answer (kube-openapi pkg/handler).
 const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+const SENT_AS: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";

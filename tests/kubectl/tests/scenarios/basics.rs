@@ -444,3 +444,23 @@ pub(crate) fn wrong_token(kubectl: &Kubectl) -> Result<()> {
         .complains(&["You must be logged in to the server"])?;
     Ok(())
 }
+
+pub(crate) fn lists(kubectl: &Kubectl) -> Result<()> {
+    let list = "
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: one}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}
+";
+    kubectl
+        .run_with("create -f -", list)?
+        .has(&["configmap/a created", "configmap/b created"])?;
+    let saved = kubectl.run("get configmaps -o yaml")?.stdout;
+    kubectl
+        .run_with("apply -f -", &saved)?
+        .has(&["configmap/a configured"])?;
+    kubectl.run("auth whoami")?.has(&["admin", "system:masters"])?;
+    kubectl.run("auth can-i create pods")?.is("yes")?;
+    Ok(())
+}

@@ -38,6 +38,7 @@ pub(crate) const ALL: &[(&str, Behind, Scenario)] = &[
         basics::selectors_and_pages,
     ),
     ("wrong_token", Behind::Nothing, basics::wrong_token),
+    ("lists", Behind::Nothing, basics::lists),
     ("custom_life", Behind::Nothing, custom::life),
     ("custom_validation", Behind::Nothing, custom::validation),
     (
