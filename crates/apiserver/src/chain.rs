@@ -65,7 +65,12 @@ async fn route(server: &Arc<Server>, parts: &Parts, body: Body) -> ApiResult<Res
     match RequestInfo::parse(&parts.method, path, is_watch(query)) {
         Some(info) => {
             server.authorizer.authorize_resource(&identity, &info)?;
-            resource(server, parts, body, identity, info, query).await
+            // A watch is answered at once: its events are no part of this.
+            let answer = Box::pin(resource(server, parts, body, identity, info, query));
+            match tokio::time::timeout(server.options.request_timeout, answer).await {
+                Ok(answer) => answer,
+                Err(_) => Err(timed_out()),
+            }
         }
         None => {
             server.authorizer.authorize_path(&identity, &parts.method, path)?;
@@ -202,6 +207,12 @@ fn not_allowed() -> ApiError {
     .into()
 }
 
+/// The client took too long to send its request, or the store to answer (server/filters/timeout.go).
+fn timed_out() -> ApiError {
+    let message = "Timeout: request did not complete within the allotted timeout";
+    Status::failure(StatusReason::Timeout, message).into()
+}
+
 fn unreadable(error: BodyError) -> ApiError {
     match error {
         BodyError::TooLarge { limit } => Status::failure(
@@ -279,6 +290,41 @@ mod tests {
         assert_eq!(answer.body["reason"], "InternalError");
         assert!(answer.headers.contains_key(AUDIT_ID));
         assert_eq!(server.get("/readyz").await.code, 200);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_never_ends_is_given_up() {
+        let server = TestServer::start().await;
+        let began = tokio::time::Instant::now();
+        let answer = server
+            .call(
+                Request::post("/api/v1/namespaces"),
+                Body::stream(stream::pending()),
+            )
+            .await;
+        assert_eq!(
+            answer.message(504),
+            "Timeout: request did not complete within the allotted timeout"
+        );
+        assert_eq!(began.elapsed().as_secs(), 60);
+    }
+
+    #[tokio::test]
+    async fn what_needs_a_container_says_so() {
+        let server = TestServer::start().await;
+        let pod = "/api/v1/namespaces/default/pods/p";
+        for (path, text) in [
+            ("log", "pods/log is not offered by this server"),
+            ("exec", "pods/exec is not offered by this server"),
+            ("strange", "the server could not find the requested resource"),
+        ] {
+            let answer = server.get(&format!("{pod}/{path}")).await;
+            assert!(
+                answer.message(404).starts_with(text),
+                "{path}: {}",
+                answer.message(404)
+            );
+        }
     }
 
     /// What is served is what is served when the body is there.

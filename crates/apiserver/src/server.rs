@@ -40,6 +40,9 @@ pub struct Options {
     pub max_body_bytes: usize,
     /// How long history is kept at least: a list or watch from an older version gets 410. Default: 5 minutes, as upstream.
     pub compact_interval: Duration,
+    /// How long a request may take until it is answered, its body included; then it gets 504. Watches go on after their answer
+    /// began. Default: 60 s, as upstream.
+    pub request_timeout: Duration,
     /// How often a watch that allows bookmarks gets one. Default: 60 s, as upstream.
     pub bookmark_interval: Duration,
     /// How long a watch lasts that names no `timeoutSeconds`: between once and twice this. Default: 30 minutes, as upstream.
@@ -57,6 +60,7 @@ impl Default for Options {
             descriptions: None,
             max_body_bytes: MAX_BODY_BYTES,
             compact_interval: COMPACT_INTERVAL,
+            request_timeout: Duration::from_secs(60),
             bookmark_interval: Duration::from_secs(60),
             min_watch_timeout: Duration::from_secs(30 * 60),
         }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Response};
-use kubewright_core::{GroupResource, Status};
+use kubewright_core::{GroupResource, Status, StatusReason};
 use kubewright_net::{Body, Identity};
 
 pub(crate) use conversion::{from_storage, to_storage};
@@ -94,7 +94,7 @@ pub(crate) async fn dispatch(call: &Call<'_>, body: &Bytes) -> ApiResult<Respons
     let subresource = call
         .resource
         .subresource(call.info.subresource)
-        .ok_or_else(not_found)?;
+        .ok_or_else(|| not_offered(call))?;
     if !subresource
         .verbs
         .iter()
@@ -112,4 +112,18 @@ pub(crate) async fn dispatch(call: &Call<'_>, body: &Bytes) -> ApiResult<Respons
         (SubresourceKind::Scale(paths), Verb::Patch) => scale::patch(call, paths, body).await,
         _ => Err(Status::method_not_allowed(&call.group_resource(), call.info.verb.as_str()).into()),
     }
+}
+
+/// 404 for a subresource; where upstream has it, the message says that it is this server that has not.
+fn not_offered(call: &Call<'_>) -> ApiError {
+    let Call { resource, info, .. } = call;
+    let known = kubewright_kinds::table().resource(&resource.group, &resource.version, &resource.plural);
+    if known.is_none_or(|known| known.subresource(info.subresource).is_none()) {
+        return not_found();
+    }
+    let message = format!(
+        "{}/{} is not offered by this server: it runs no containers, evicts nothing and issues no tokens",
+        info.resource, info.subresource
+    );
+    Status::failure(StatusReason::NotFound, message).into()
 }
