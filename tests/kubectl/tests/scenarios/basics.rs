@@ -400,6 +400,12 @@ pub(crate) fn errors(kubectl: &Kubectl) -> Result<()> {
     kubectl
         .fail("get --raw /apis/none/v1/things")?
         .complains(&["could not find the requested resource"])?;
+    kubectl.run("run box --image=busybox")?;
+    for command in ["logs box", "exec box -- true"] {
+        kubectl
+            .fail(command)?
+            .complains(&["is not offered by this server"])?;
+    }
     Ok(())
 }
 
