@@ -1,5 +1,6 @@
 //! Custom resources.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
@@ -74,6 +75,16 @@ pub(crate) fn life(kubectl: &Kubectl) -> Result<()> {
         .has(&["NAME", "SIZE", "one", "3"])?
         .lacks(&["COLOUR"])?;
     kubectl.run("get wd one -o wide")?.has(&["COLOUR", "red"])?;
+    kubectl
+        .run("get widget one -o yaml")?
+        .has(&["kind: Widget", "size: 3", "uid:"])?;
+    kubectl.run("wait widget one --for=jsonpath={.spec.size}=3 --timeout=10s")?;
+    let mut watch = kubectl.spawn("get widgets -w -o name")?;
+    let mut lines = BufReader::new(watch.stdout.take().context("no stdout")?).lines();
+    let first = lines.next().context("the watch ended")??;
+    watch.kill()?;
+    watch.wait()?;
+    ensure!(first == "widget.example.com/one", "{first}");
     kubectl
         .run("get widget one -o jsonpath={.metadata.generation}/{.spec.colour}")?
         .is("1/red")?;
@@ -170,6 +181,28 @@ pub(crate) fn apply_and_explain(kubectl: &Kubectl) -> Result<()> {
     kubectl
         .run("explain widget.spec")?
         .has(&["size", "<integer>", "How large it is.", "colour"])?;
+    Ok(())
+}
+
+/// What a custom resource owns goes with it, or stays, as kubectl is told.
+pub(crate) fn cascades(kubectl: &Kubectl) -> Result<()> {
+    define(kubectl)?;
+    for (policy, stays) in [("background", false), ("foreground", false), ("orphan", true)] {
+        kubectl.run_with("create -f -", WIDGET)?;
+        let uid = kubectl.run("get widget one -o jsonpath={.metadata.uid}")?.stdout;
+        let owned = format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {policy}, ownerReferences: [{{apiVersion: example.com/v1, \
+             kind: Widget, name: one, uid: {uid}, blockOwnerDeletion: true}}]}}}}"
+        );
+        kubectl.run_with("create -f -", &owned)?;
+        kubectl.run(&format!("delete widget one --cascade={policy} --timeout=25s"))?;
+        if stays {
+            let owners = format!("get configmap {policy} -o jsonpath={{.metadata.ownerReferences}}");
+            kubectl.run(&owners)?.is("")?;
+        } else {
+            kubectl.run(&format!("wait configmap {policy} --for=delete --timeout=20s"))?;
+        }
+    }
     Ok(())
 }
 

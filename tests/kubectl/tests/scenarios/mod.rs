@@ -47,6 +47,7 @@ pub(crate) const ALL: &[(&str, Behind, Scenario)] = &[
         custom::apply_and_explain,
     ),
     ("custom_fixtures", Behind::Nothing, custom::fixtures),
+    ("custom_cascades", Behind::Controllers, custom::cascades),
     ("rollout", Behind::Controllers, cascades::rollout),
     ("cascade_background", Behind::Controllers, cascades::background),
     ("cascade_foreground", Behind::Controllers, cascades::foreground),
