@@ -67,6 +67,7 @@ async fn create(server: &Arc<Server>, path: &str, object: &Value) -> ApiResult<(
         resource,
         query: "",
         headers: &headers,
+        warnings: handlers::Recorder::default(),
     };
     let body: Bytes = codec::to_json(object);
     match handlers::dispatch(&call, &body).await {

@@ -111,6 +111,7 @@ async fn resource(
         resource: find()?,
         query,
         headers: &parts.headers,
+        warnings: handlers::Recorder::default(),
     };
     let mut result = handlers::dispatch(&call, &body).await;
     for _ in 1..STALE_TRIES {
@@ -128,12 +129,13 @@ async fn resource(
         call.resource = present;
         result = handlers::dispatch(&call, &body).await;
     }
-    let custom = call.resource.model.custom();
-    let Some(deprecation) = custom.and_then(|model| model.deprecation()) else {
+    let mut warnings = call.warnings.take();
+    warnings.extend(call.resource.deprecation.clone());
+    if warnings.is_empty() {
         return result;
-    };
+    }
     let mut response = result.unwrap_or_else(ApiError::into_response);
-    handlers::warn(&mut response, &[deprecation.to_owned()]);
+    handlers::warn(&mut response, &warnings);
     Ok(response)
 }
 

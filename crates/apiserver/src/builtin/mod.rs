@@ -14,6 +14,7 @@
 
 pub(crate) mod conversion;
 pub(crate) mod defaults;
+pub(crate) mod deprecation;
 pub(crate) mod strategy;
 pub(crate) mod validation;
 pub(crate) mod value;

@@ -224,6 +224,7 @@ async fn delete_instances(server: &Arc<Server>, resource: &Arc<Resource>) -> Res
         resource: resource.clone(),
         query: "",
         headers: &headers,
+        warnings: handlers::Recorder::default(),
     };
     match handlers::dispatch(&call, &Bytes::new()).await {
         Ok(_) => Ok(()),

@@ -80,7 +80,6 @@ impl Compiled {
                 } else {
                     Lifecycle::Active
                 },
-                deprecation: deprecation(definition, version, names),
             };
             let resource = Arc::new(resource(definition, version, stored, names, compiled, model));
             if version.storage {
@@ -167,6 +166,7 @@ fn resource(
             &strategy::CUSTOM
         },
         printer: compiled.printer.clone(),
+        deprecation: deprecation(definition, version, names),
     }
 }
 

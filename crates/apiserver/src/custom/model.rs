@@ -21,8 +21,6 @@ pub(crate) struct CustomModel {
     /// The name of the definition.
     pub(super) definition: String,
     pub(super) lifecycle: Lifecycle,
-    /// What clients of this version are warned of.
-    pub(super) deprecation: Option<String>,
 }
 
 /// Whether objects of a kind may still be made.
@@ -148,11 +146,6 @@ impl CustomModel {
     /// The name of the definition.
     pub(crate) fn definition(&self) -> &str {
         &self.definition
-    }
-
-    /// What clients of this version are to be warned of.
-    pub(crate) fn deprecation(&self) -> Option<&str> {
-        self.deprecation.as_deref()
     }
 }
 

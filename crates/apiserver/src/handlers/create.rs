@@ -85,6 +85,7 @@ async fn try_store(call: &Call<'_>, mut object: Value, options: &WriteOptions) -
         .validate_create(&object, write::table_scope(call));
     validation::merge(&mut errors, resource.model.validate(&object, None));
     write::refuse(call, &name, &errors)?;
+    call.warnings.add(resource.strategy.warnings(&object, None));
     lifecycle::check_definition(call, &name)?;
     lifecycle::check_namespace(call, &name).await?;
     let key = resource.key(call.namespace(), &name);

@@ -25,7 +25,7 @@ use kubewright_core::{GroupResource, Status, StatusReason};
 use kubewright_net::{Body, Identity};
 
 pub(crate) use conversion::{from_storage, to_storage};
-pub(crate) use warning::{warn, write_headers as write_warnings};
+pub(crate) use warning::{Recorder, warn, write_headers as write_warnings};
 
 use crate::chain::not_found;
 use crate::error::{ApiError, ApiResult};
@@ -42,6 +42,8 @@ pub(crate) struct Call<'a> {
     pub(crate) resource: Arc<Resource>,
     pub(crate) query: &'a str,
     pub(crate) headers: &'a HeaderMap,
+    /// What the client is to be warned of besides what the answer says.
+    pub(crate) warnings: Recorder,
 }
 
 impl Call<'_> {

@@ -154,7 +154,11 @@ fn prepare(
             .validate_subresource_update(subresource, new, old)
     };
     validation::merge(&mut errors, resource.model.validate(new, Some(old)));
-    write::refuse(call, &name, &errors)
+    write::refuse(call, &name, &errors)?;
+    if subresource.is_empty() {
+        call.warnings.add(resource.strategy.warnings(new, Some(old)));
+    }
+    Ok(())
 }
 
 /// The optimistic lock: version and uid, where the new state names them.

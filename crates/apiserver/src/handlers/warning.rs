@@ -4,6 +4,7 @@
 //! headers once it is complete.
 
 use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
 
 use http::{HeaderName, HeaderValue, Response};
 use kubewright_net::Body;
@@ -11,6 +12,27 @@ use kubewright_net::Body;
 /// What the client is to be warned of.
 #[derive(Clone, Debug, Default)]
 struct Warnings(Vec<String>);
+
+/// Takes down the warnings of one request while it is carried out, whatever comes of it (apiserver pkg/warning).
+#[derive(Debug, Default)]
+pub(crate) struct Recorder(Mutex<Vec<String>>);
+
+impl Recorder {
+    /// Adds warnings. A request that is tried again may say the same again: each is written once.
+    pub(crate) fn add(&self, mut warnings: Vec<String>) {
+        if warnings.is_empty() {
+            return;
+        }
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        warnings.truncate(MAX_RECORDED.saturating_sub(all.len()));
+        all.append(&mut warnings);
+    }
+
+    /// All that was added.
+    pub(crate) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
 
 /// Adds warnings to an answer.
 pub(crate) fn warn(response: &mut Response<Body>, warnings: &[String]) {
@@ -81,6 +103,8 @@ const WARNING: HeaderName = HeaderName::from_static("warning");
 /// As many warnings as one answer carries. Upstream has no such limit, but many HTTP/1 clients refuse an answer with more than
 /// 100 headers.
 const MAX_WARNINGS: usize = 50;
+/// As many warnings as are taken down for one request, told again or not.
+const MAX_RECORDED: usize = 1000;
 /// As many characters as all warnings have together before each is cut (`truncateAtTotalRunes`).
 const MAX_TOTAL_CHARS: usize = 4096;
 /// As many characters as each keeps then (`truncateItemRunes`).

@@ -6,7 +6,7 @@ use kubewright_core::Scope;
 use kubewright_kinds as kinds;
 
 use super::{Group, Model, Resource, ScalePaths, Subresource, SubresourceKind, Version};
-use crate::builtin::strategy;
+use crate::builtin::{deprecation, strategy};
 use crate::table::Printer;
 
 /// Which built-in resources are served beyond the default, in the syntax of `--runtime-config`
@@ -195,6 +195,7 @@ fn resource(row: &'static kinds::Resource) -> Resource {
         model: Model::Builtin(row.object_type()),
         strategy: strategy::strategy(row.group, row.plural),
         printer: Printer::for_builtin(row.group, row.version, row.kind),
+        deprecation: deprecation::warning(row.group, row.version, row.kind),
     }
 }
 

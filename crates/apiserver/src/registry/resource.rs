@@ -38,6 +38,8 @@ pub(crate) struct Resource {
     pub(crate) strategy: &'static Strategy,
     /// How objects are printed.
     pub(crate) printer: Printer,
+    /// What clients are warned of on every request: the version is deprecated.
+    pub(crate) deprecation: Option<String>,
 }
 
 /// Something below an object's path.

@@ -19,4 +19,5 @@ mod robustness;
 mod routes;
 mod start;
 mod update;
+mod validation_groups;
 mod watch;

@@ -53,6 +53,10 @@ pub(crate) struct Strategy {
     validate: fn(&Value) -> Vec<FieldError>,
     /// Checks what an update may change; `validate` runs besides.
     validate_update: fn(new: &Value, old: &Value) -> Vec<FieldError>,
+    /// Checks what a write to a subresource that carries the object (`status`, `approval`, `finalize`) may change.
+    validate_part: fn(subresource: &str, new: &Value, old: &Value) -> Vec<FieldError>,
+    /// What the client is to be warned of when a valid object is created (`old` is `None`) or updated.
+    warnings: fn(object: &Value, old: Option<&Value>) -> Vec<String>,
 }
 
 /// A kind's own preparation. It returns what went wrong, such as an address that is taken.
@@ -292,9 +296,18 @@ impl Strategy {
                 errors
             }
             // What is stored may break a rule that came later; a controller must still be able to report on it.
-            "status" | "approval" | "finalize" => metadata::update(new, old),
+            "status" | "approval" | "finalize" => {
+                let mut errors = metadata::update(new, old);
+                errors.extend((self.validate_part)(name, new, old));
+                errors
+            }
             _ => self.validate_update(new, old),
         }
+    }
+
+    /// What the client is to be warned of about a valid object (`WarningsOnCreate` and `WarningsOnUpdate` upstream).
+    pub(crate) fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        (self.warnings)(object, old)
     }
 
     /// The value that a field selector compares, or `None` if the kind cannot be selected by this field.

@@ -40,6 +40,8 @@ const PLAIN_ROW: Strategy = Strategy {
     prepare: no_preparation,
     validate: |_| Vec::new(),
     validate_update: |_, _| Vec::new(),
+    validate_part: |_, _, _| Vec::new(),
+    warnings: |_, _| Vec::new(),
 };
 
 const STATUS_ROW: Strategy = Strategy {
