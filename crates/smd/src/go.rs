@@ -27,6 +27,37 @@ impl Display for Verb<'_> {
     }
 }
 
+/// Prints a JSON value as Go's `%#v` prints the `interface{}` it decodes to.
+pub(crate) struct Source<'a>(pub(crate) &'a Value);
+
+impl Display for Source<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Value::String(text) => crate::fields::quote(f, text),
+            Value::Null => f.write_str("interface {}(nil)"),
+            Value::Array(items) => {
+                f.write_str("[]interface {}{")?;
+                for (index, item) in items.iter().enumerate() {
+                    let comma = if index == 0 { "" } else { ", " };
+                    write!(f, "{comma}{}", Self(item))?;
+                }
+                f.write_char('}')
+            }
+            Value::Object(members) => {
+                f.write_str("map[string]interface {}{")?;
+                for (index, (name, member)) in members.iter().enumerate() {
+                    let comma = if index == 0 { "" } else { ", " };
+                    write!(f, "{comma}")?;
+                    crate::fields::quote(f, name)?;
+                    write!(f, ":{}", Self(member))?;
+                }
+                f.write_char('}')
+            }
+            scalar => write!(f, "{}", Verb(scalar)),
+        }
+    }
+}
+
 /// Prints a list as Go's `%v` prints a `[]interface{}`.
 pub(crate) fn list(f: &mut impl Write, items: &[Value]) -> fmt::Result {
     f.write_char('[')?;
