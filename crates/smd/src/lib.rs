@@ -32,3 +32,4 @@ pub mod merge;
 pub mod strategic;
 pub mod typed;
 pub mod types;
+pub mod updater;

@@ -26,4 +26,5 @@ pub use json::{ElementError, MAX_DEPTH, MAX_NODES};
 pub use order::equal;
 pub use set::FieldSet;
 
+pub(crate) use json::write_value;
 pub(crate) use order::{is_printable, quote};

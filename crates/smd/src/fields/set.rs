@@ -124,6 +124,14 @@ impl FieldSet {
         );
     }
 
+    /// Gives the node at a place another content. It must not be empty.
+    pub(crate) fn replace(&mut self, at: usize, member: bool, below: Self) {
+        if let Some(node) = self.nodes.get_mut(at) {
+            node.member = member;
+            node.below = below;
+        }
+    }
+
     pub(crate) fn nodes(&self) -> &[Node] {
         &self.nodes
     }

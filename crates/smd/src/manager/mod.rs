@@ -3,69 +3,40 @@
 //! Upstream: apimachinery `pkg/util/managedfields/internal`, a chain of managers around each other. Here the chain is
 //! one type with one function for each link, and the clock is an argument.
 
+mod cap;
 mod conflict;
+mod error;
+mod extract;
+mod last_applied;
+#[cfg(test)]
+mod tests;
+mod timestamps;
+mod versions;
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use thiserror::Error;
 
+use cap::cap_update_managers;
 pub use conflict::{Conflict, Conflicts};
+pub use error::ManagerError;
+pub use extract::extract;
+pub use last_applied::LAST_APPLIED;
+use last_applied::{KUBECTL, update_annotation};
+pub use timestamps::restore_times;
+pub use versions::{ConversionError, OneType, Versions};
 
-use crate::fields::ResetFields;
-use crate::managed::DecodeError;
-use crate::typed::TypeErrors;
+use crate::fields::{FieldSet, Path, ResetFields};
+use crate::managed::{Managed, ManagerId, Managers, Operation};
+use crate::typed::{Duplicates, validate};
 use crate::types::TypeRef;
+use crate::updater::Updater;
 
 /// The most entries that updates may have in an object: the oldest are merged beyond that
 /// (`DefaultMaxUpdateManagers`).
 pub const MAX_UPDATE_MANAGERS: usize = 10;
-
-/// The versions of a kind: their types, and the way between them.
-///
-/// Managers own fields in the version in which they wrote. To see what a write takes from them, the object before and
-/// after it is converted to each of these versions.
-pub trait Versions {
-    /// The type of the kind in a version such as `apps/v1`; `None` if there is no such version (any more), and then
-    /// what was owned in it is forgotten.
-    fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>>;
-
-    /// The object in another version.
-    ///
-    /// # Errors
-    /// Where it cannot be converted.
-    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConversionError>;
-}
-
-/// Why an object cannot be had in another version.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{message}")]
-pub struct ConversionError {
-    /// What the converter says.
-    pub message: String,
-}
-
-/// The [`Versions`] of a kind that is served in one version only, or whose versions all have the same fields.
-#[derive(Debug, Clone, Copy)]
-pub struct OneType<'t, 'v> {
-    /// The type.
-    pub ty: TypeRef<'t>,
-    /// The versions.
-    pub api_versions: &'v [&'v str],
-}
-
-impl Versions for OneType<'_, '_> {
-    fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
-        self.api_versions.contains(&api_version).then_some(self.ty)
-    }
-
-    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConversionError> {
-        let mut object = object.clone();
-        if let Some(version) = object.get_mut("apiVersion") {
-            *version = Value::from(api_version);
-        }
-        Ok(object)
-    }
-}
 
 /// Whether an apply may take fields that others own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -74,83 +45,6 @@ pub enum Force {
     No,
     /// Conflicting fields are taken.
     Yes,
-}
-
-/// Why a field manager refuses a write.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ManagerError {
-    /// What is applied is of another kind or version than the request: 400.
-    #[error("invalid object type: {found}")]
-    WrongType {
-        /// Its group, version and kind as Go prints them.
-        found: String,
-    },
-    /// What is applied says who manages it: 400.
-    #[error("metadata.managedFields must be nil")]
-    ManagedFieldsGiven,
-    /// Others own the fields: 409.
-    #[error("{0}")]
-    Conflicts(Conflicts),
-    /// What is applied does not fit its type.
-    #[error("failed to create typed patch object ({object}): {errors}")]
-    Config {
-        /// Namespace, name and type.
-        object: String,
-        /// What does not fit.
-        errors: TypeErrors,
-    },
-    /// The object before or after the write does not fit its type.
-    #[error("failed to create typed live object ({object}): {errors}")]
-    Live {
-        /// Namespace, name and type.
-        object: String,
-        /// What does not fit.
-        errors: TypeErrors,
-    },
-    /// The new object does not fit its type.
-    #[error("failed to convert new object ({object}) to smd typed: {errors}")]
-    New {
-        /// Namespace, name and type.
-        object: String,
-        /// What does not fit.
-        errors: TypeErrors,
-    },
-    /// The entries of the live object cannot be read.
-    #[error("failed to decode managed fields: {0}")]
-    Decode(DecodeError),
-    /// The kind is not served in this version.
-    #[error("no corresponding type for {found}")]
-    NoSuchVersion {
-        /// The version, and the kind.
-        found: String,
-    },
-    /// Versions cannot be compared.
-    #[error("failed to convert object: {0}")]
-    Convert(ConversionError),
-    /// Values cannot be compared or merged.
-    #[error("failed to {action}: {errors}")]
-    Typed {
-        /// What was tried.
-        action: &'static str,
-        /// What does not fit.
-        errors: TypeErrors,
-    },
-}
-
-impl ManagerError {
-    /// Whether the answer is 400.
-    pub fn is_bad_request(&self) -> bool {
-        matches!(self, Self::WrongType { .. } | Self::ManagedFieldsGiven)
-    }
-
-    /// The conflicts, where the answer is 409.
-    pub fn conflicts(&self) -> Option<&Conflicts> {
-        match self {
-            Self::Conflicts(conflicts) => Some(conflicts),
-            _ => None,
-        }
-    }
 }
 
 /// Tracks the owners of fields over the writes to one resource or subresource in one version.
@@ -186,10 +80,15 @@ impl FieldManager<'_> {
     /// The new object with its `managedFields`, where there was none before.
     ///
     /// # Errors
-    /// Where the object does not fit its type.
+    /// As [`update`](Self::update).
     pub fn create(&self, new: Value, manager: &str) -> Result<Value, ManagerError> {
-        let _ = manager;
-        Ok(new)
+        self.update(&self.empty_object()?, new, manager)
+    }
+
+    /// As [`create`](Self::create), but without entries where that fails.
+    pub fn create_or_keep(&self, new: Value, manager: &str) -> Value {
+        let live = self.empty_object().unwrap_or_default();
+        self.update_or_keep(&live, new, manager)
     }
 
     /// The object after an update or a patch that is no apply, with its `managedFields`: what differs from the live
@@ -201,15 +100,22 @@ impl FieldManager<'_> {
     ///
     /// # Errors
     /// Where an object does not fit its type, or cannot be converted.
-    pub fn update(&self, live: &Value, new: Value, manager: &str) -> Result<Value, ManagerError> {
-        let _ = (live, manager);
+    pub fn update(&self, live: &Value, mut new: Value, manager: &str) -> Result<Value, ManagerError> {
+        let given = take_entries(&mut new);
+        let managed = self.updated_entries(live, &new, given.as_ref(), manager)?;
+        set_entries(&mut new, managed.encode());
         Ok(new)
     }
 
     /// As [`update`](Self::update), but keeps the entries of the live object where that fails: a write is not refused
     /// because its owner cannot be recorded (`UpdateNoErrors`).
-    pub fn update_or_keep(&self, live: &Value, new: Value, manager: &str) -> Value {
-        let _ = (live, manager);
+    pub fn update_or_keep(&self, live: &Value, mut new: Value, manager: &str) -> Value {
+        let given = take_entries(&mut new);
+        let entries = match self.updated_entries(live, &new, given.as_ref(), manager) {
+            Ok(managed) => managed.encode(),
+            Err(_) => entries(live).cloned(),
+        };
+        set_entries(&mut new, entries);
         new
     }
 
@@ -228,7 +134,296 @@ impl FieldManager<'_> {
         manager: &str,
         force: Force,
     ) -> Result<Value, ManagerError> {
-        let _ = (live, manager, force);
-        Ok(config.clone())
+        self.check_type(config)?;
+        let empty;
+        let live = match live {
+            Some(live) => live,
+            None => {
+                empty = self.empty_object()?;
+                &empty
+            }
+        };
+        let entries = entries(live).unwrap_or(&Value::Null);
+        let managed = Managed::decode(entries).map_err(ManagerError::Decode)?;
+        let (mut object, managed) = self.apply_as_kubectl(live, config, managed, manager, force)?;
+        if manager == KUBECTL {
+            update_annotation(&mut object, config);
+        }
+        set_entries(&mut object, managed.encode());
+        Ok(object)
+    }
+
+    fn check_type(&self, config: &Value) -> Result<(), ManagerError> {
+        let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
+        if text("apiVersion") == self.api_version && text("kind") == self.kind {
+            return Ok(());
+        }
+        let separator = if text("apiVersion").contains('/') { "" } else { "/" };
+        Err(ManagerError::WrongType {
+            found: format!("{separator}{}, Kind={}", text("apiVersion"), text("kind")),
+        })
+    }
+
+    /// The object that a create is compared with.
+    fn empty_object(&self) -> Result<Value, ManagerError> {
+        let ty = self.type_of_request()?;
+        let mut empty = ty.zero_value();
+        empty["apiVersion"] = Value::from(self.api_version);
+        empty["kind"] = Value::from(self.kind);
+        Ok(empty)
+    }
+
+    fn type_of_request(&self) -> Result<TypeRef<'_>, ManagerError> {
+        self.versions
+            .type_of(self.api_version)
+            .ok_or_else(|| ManagerError::NoSuchVersion {
+                found: format!("{}, Kind={}", self.api_version, self.kind),
+            })
+    }
+
+    /// The object in the version of the request.
+    fn in_version<'v>(&self, object: &'v Value) -> Result<Cow<'v, Value>, ManagerError> {
+        match object.get("apiVersion").and_then(Value::as_str) {
+            Some(version) if version != self.api_version => self
+                .versions
+                .convert(object, self.api_version)
+                .map(Cow::Owned)
+                .map_err(ManagerError::Convert),
+            _ => Ok(Cow::Borrowed(object)),
+        }
+    }
+
+    fn updater(&self) -> Updater<'_> {
+        Updater {
+            versions: self.versions,
+            reset_fields: self.reset_fields,
+        }
+    }
+
+    /// The entries before an update: those that the user sends, or else those of the live object.
+    fn entries_before(&self, live: &Value, given: Option<&Value>) -> Managed {
+        let of_live = || {
+            let entries = entries(live).unwrap_or(&Value::Null);
+            Managed::decode(entries).unwrap_or_default()
+        };
+        if !self.subresource.is_empty() {
+            return of_live();
+        }
+        match given {
+            Some(given) if is_reset(given) => Managed::default(),
+            Some(given) => match Managed::decode(given) {
+                Ok(managed) if !managed.managers.is_empty() => managed,
+                _ => of_live(),
+            },
+            None => of_live(),
+        }
+    }
+
+    fn updated_entries(
+        &self,
+        live: &Value,
+        new: &Value,
+        given: Option<&Value>,
+        manager: &str,
+    ) -> Result<Managed, ManagerError> {
+        let managed = self.entries_before(live, given);
+        // An object whose fields are not tracked is tracked from its first apply on.
+        let is_create = live
+            .get("metadata")
+            .and_then(|metadata| metadata.get("uid"))
+            .and_then(Value::as_str)
+            .is_none_or(str::is_empty);
+        if managed.managers.is_empty() && !is_create {
+            return Ok(managed);
+        }
+        self.track_update(live, new, managed, manager)
+    }
+
+    /// Records an update: under a name of its own first, so that what it changed is known.
+    fn track_update(
+        &self,
+        live: &Value,
+        new: &Value,
+        mut managed: Managed,
+        manager: &str,
+    ) -> Result<Managed, ManagerError> {
+        let ty = self.type_of_request()?;
+        let (live, new) = (self.in_version(live)?, self.in_version(new)?);
+        validate(&new, ty, Duplicates::Allowed).map_err(|errors| ManagerError::New {
+            object: self.name_of(&new),
+            errors,
+        })?;
+        validate(&live, ty, Duplicates::Allowed).map_err(|errors| ManagerError::Live {
+            object: self.name_of(&live),
+            errors,
+        })?;
+        let operation = ManagerId::new(CURRENT_OPERATION, Operation::Update, "", "");
+        let managers = std::mem::take(&mut managed.managers);
+        managed.managers = self
+            .updater()
+            .update(&live, &new, self.api_version, managers, &operation)?;
+        strip_meta(&mut managed.managers, &operation);
+        if let Some(mut owned) = managed.managers.remove(&operation) {
+            let id = ManagerId::new(manager, Operation::Update, self.api_version, self.subresource);
+            if let Some(before) = managed.managers.remove(&id) {
+                owned.set = owned.set.union(before.set);
+            }
+            managed.managers.insert(id.clone(), owned);
+            managed.times.insert(id, self.now);
+        }
+        cap_update_managers(&mut managed);
+        Ok(managed)
+    }
+
+    /// An apply; by kubectl also over what it applied before there was server-side apply.
+    fn apply_as_kubectl(
+        &self,
+        live: &Value,
+        config: &Value,
+        managed: Managed,
+        manager: &str,
+        force: Force,
+    ) -> Result<(Value, Managed), ManagerError> {
+        if manager != KUBECTL {
+            return self.track_apply(live, config, managed, manager, force);
+        }
+        let conflicts = match self.track_apply(live, config, managed.clone(), manager, force) {
+            Err(ManagerError::Conflicts(conflicts)) => conflicts,
+            done => return done,
+        };
+        match self.conflicts_beyond_last_applied(live, &conflicts) {
+            Some(rest) if rest.0.is_empty() => self.track_apply(live, config, managed, manager, Force::Yes),
+            Some(rest) => Err(ManagerError::Conflicts(rest)),
+            None => Err(ManagerError::Conflicts(conflicts)),
+        }
+    }
+
+    fn track_apply(
+        &self,
+        live: &Value,
+        config: &Value,
+        mut managed: Managed,
+        manager: &str,
+        force: Force,
+    ) -> Result<(Value, Managed), ManagerError> {
+        if managed.managers.is_empty() {
+            managed = self.track_update(&self.empty_object()?, live, managed, BEFORE_FIRST_APPLY)?;
+        }
+        if entries(config).is_some_and(|entries| !entries.is_null()) {
+            return Err(ManagerError::ManagedFieldsGiven);
+        }
+        let ty = self.type_of_request()?;
+        let live = self.in_version(live)?;
+        validate(config, ty, Duplicates::Refused).map_err(|errors| ManagerError::Config {
+            object: self.name_of(config),
+            errors,
+        })?;
+        validate(&live, ty, Duplicates::Allowed).map_err(|errors| ManagerError::Live {
+            object: self.name_of(&live),
+            errors,
+        })?;
+        let id = ManagerId::new(manager, Operation::Apply, self.api_version, self.subresource);
+        let managers = std::mem::take(&mut managed.managers);
+        let (object, managers) =
+            self.updater()
+                .apply(&live, config, self.api_version, managers, &id, force)?;
+        managed.managers = managers;
+        strip_meta(&mut managed.managers, &id);
+        let object = match object {
+            Some(object) => {
+                managed.times.insert(id, self.now);
+                object
+            }
+            None => live.into_owned(),
+        };
+        Ok((object, managed))
+    }
+
+    /// An object as messages name it.
+    fn name_of(&self, object: &Value) -> String {
+        let text = |name: &str| {
+            let metadata = object.get("metadata");
+            let text = metadata
+                .and_then(|metadata| metadata.get(name))
+                .and_then(Value::as_str);
+            text.unwrap_or_default()
+        };
+        let separator = if self.api_version.contains('/') { "" } else { "/" };
+        format!(
+            "{}/{}; {separator}{}, Kind={}",
+            text("namespace"),
+            text("name"),
+            self.api_version,
+            self.kind
+        )
+    }
+}
+
+/// Stands for the manager of an update while it is not known whether that changes anything.
+const CURRENT_OPERATION: &str = "current-operation";
+
+/// Who owns what an object had before its first apply, if its fields were not tracked.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+
+/// What says which object it is, or is the server's, is owned by nobody.
+fn strip_meta(managers: &mut Managers, id: &ManagerId) {
+    static STRIPPED: LazyLock<FieldSet> = LazyLock::new(|| {
+        let metadata = [
+            "name",
+            "namespace",
+            "creationTimestamp",
+            "selfLink",
+            "uid",
+            "clusterName",
+            "generation",
+            "managedFields",
+            "resourceVersion",
+        ];
+        let top = ["apiVersion", "kind", "metadata"].map(|name| Path::of_fields([name]));
+        let metadata = metadata.map(|name| Path::of_fields(["metadata", name]));
+        top.into_iter().chain(metadata).collect()
+    });
+    if let Some(mut owned) = managers.remove(id) {
+        owned.set = owned.set.difference(&STRIPPED);
+        if !owned.set.is_empty() {
+            managers.insert(id.clone(), owned);
+        }
+    }
+}
+
+/// Whether entries that a user sends mean that there shall be none: an empty list, or one with one empty entry.
+fn is_reset(entries: &Value) -> bool {
+    match entries {
+        Value::Array(entries) => match &**entries {
+            [] => true,
+            [Value::Object(entry)] => entry.is_empty(),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+fn entries(object: &Value) -> Option<&Value> {
+    object.get("metadata")?.get("managedFields")
+}
+
+fn take_entries(object: &mut Value) -> Option<Value> {
+    object
+        .get_mut("metadata")?
+        .as_object_mut()?
+        .remove("managedFields")
+}
+
+/// Sets or removes `metadata.managedFields`. Objects without metadata have none.
+fn set_entries(object: &mut Value, entries: Option<Value>) {
+    match entries {
+        None => {
+            take_entries(object);
+        }
+        Some(entries) => {
+            if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
+                metadata.insert("managedFields".to_owned(), entries);
+            }
+        }
     }
 }

@@ -61,6 +61,16 @@ impl TypeErrors {
         }));
     }
 
+    /// Puts an element before the paths of the errors from `first` on.
+    pub(super) fn prefix(&mut self, first: usize, element: &dyn Display) {
+        if self.0.len() > first {
+            let element = element.to_string();
+            for error in &mut self.0[first..] {
+                error.path.insert_str(0, &element);
+            }
+        }
+    }
+
     pub(super) fn into_result(self) -> Result<(), Self> {
         if self.0.is_empty() { Ok(()) } else { Err(self) }
     }

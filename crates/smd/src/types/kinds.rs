@@ -130,13 +130,15 @@ fn is_free(value: Value) -> bool {
 
 /// The zero value of a Go struct. Go structs cannot contain themselves without a pointer, so this ends.
 fn zero_object(id: TypeId) -> Json {
-    let members = id
-        .get()
-        .fields()
-        .iter()
-        .filter(|field| field.presence == Presence::Always);
+    let members = id.get().fields().iter().filter(|field| match field.presence {
+        Presence::Always => true,
+        // Pointers, lists and maps that must be there: Go writes null for them.
+        Presence::Optional => field.required,
+        Presence::OmitZero => false,
+    });
     let members = members.map(|field| {
         let zero = match field.value {
+            _ if field.presence == Presence::Optional => Json::Null,
             Value::Object(id) => zero_object(id),
             Value::String | Value::IntOrString => Json::from(""),
             Value::Boolean => Json::from(false),
