@@ -1,0 +1,19 @@
+//! Validation of the API groups beyond the core group: one module per group, each function the rules of one kind.
+//!
+//! A function takes the object and, for an update, the stored one: some rules hold for new objects alone, some only ever tell
+//! what changed. Metadata is checked by the strategy; what is said of one field by two rules is reported once
+//! ([`super::merge`]).
+//!
+//! Upstream: `pkg/apis/<group>/validation` and the strategies in `pkg/registry/<group>`. Rules that a feature gate guards count
+//! where the gate is on by default in 1.37.
+
+mod format;
+mod node;
+
+pub(crate) mod apps;
+pub(crate) mod autoscaling;
+pub(crate) mod batch;
+pub(crate) mod cron;
+pub(crate) mod ingress;
+pub(crate) mod policy;
+pub(crate) mod network;
