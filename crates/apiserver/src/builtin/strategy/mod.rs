@@ -53,6 +53,8 @@ pub(crate) struct Strategy {
     validate: fn(&Value) -> Vec<FieldError>,
     /// Checks what an update may change; `validate` runs besides.
     validate_update: fn(new: &Value, old: &Value) -> Vec<FieldError>,
+    /// Both of them in one, for kinds whose rules look at the stored object (`None` on create) besides the new one.
+    rules: fn(object: &Value, old: Option<&Value>) -> Vec<FieldError>,
     /// Checks what a write to a subresource that carries the object (`status`, `approval`, `finalize`) may change.
     validate_part: fn(subresource: &str, new: &Value, old: &Value) -> Vec<FieldError>,
     /// What the client is to be warned of when a valid object is created (`old` is `None`) or updated.
@@ -269,6 +271,7 @@ impl Strategy {
     pub(crate) fn validate_create(&self, object: &Value, scope: kubewright_kinds::Scope) -> Vec<FieldError> {
         let mut errors = metadata::create(object, scope, self.name);
         errors.extend((self.validate)(object));
+        errors.extend((self.rules)(object, None));
         errors
     }
 
@@ -277,6 +280,7 @@ impl Strategy {
         let mut errors = metadata::update(new, old);
         errors.extend((self.validate)(new));
         errors.extend((self.validate_update)(new, old));
+        errors.extend((self.rules)(new, Some(old)));
         errors
     }
 

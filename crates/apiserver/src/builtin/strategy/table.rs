@@ -1,5 +1,6 @@
 //! The rows: one strategy per resource, found by group and plural name.
 
+use super::super::validation::groups;
 use super::super::validation::names::NameRule;
 use super::super::validation::objects as check;
 use super::{
@@ -40,6 +41,7 @@ const PLAIN_ROW: Strategy = Strategy {
     prepare: no_preparation,
     validate: |_| Vec::new(),
     validate_update: |_, _| Vec::new(),
+    rules: |_, _| Vec::new(),
     validate_part: |_, _, _| Vec::new(),
     warnings: |_, _| Vec::new(),
 };
@@ -212,15 +214,17 @@ fn apps(resource: &str) -> Option<&'static Strategy> {
     static DEPLOYMENT: Strategy = Strategy {
         status_metadata: StatusMetadata::ExceptLabels,
         generation: Generation::ContentAndAnnotations,
-        validate: check::deployment,
-        validate_update: check::selector_update,
+        rules: groups::apps::deployment,
+        validate_part: groups::apps::deployment_status,
+        warnings: groups::apps::name_warnings,
         ..COUNTED_ROW
     };
     static REPLICA_SET: Strategy = Strategy {
         status: StatusRule::Reset(r#"{"replicas":0}"#),
         selectable: fields::REPLICAS,
-        validate: check::replica_set,
-        validate_update: check::selector_update,
+        rules: groups::apps::replica_set,
+        validate_part: groups::apps::replica_set_status,
+        warnings: groups::apps::name_warnings,
         ..COUNTED_ROW
     };
     static DAEMON_SET: Strategy = Strategy {
@@ -228,18 +232,20 @@ fn apps(resource: &str) -> Option<&'static Strategy> {
             r#"{"currentNumberScheduled":0,"desiredNumberScheduled":0,"numberMisscheduled":0,"numberReady":0}"#,
         ),
         prepare: kinds::daemon_set,
-        validate: check::daemon_set,
-        validate_update: check::selector_update,
+        rules: groups::apps::daemon_set,
+        validate_part: groups::apps::daemon_set_status,
         ..COUNTED_ROW
     };
     static STATEFUL_SET: Strategy = Strategy {
         status: StatusRule::Reset(r#"{"availableReplicas":0,"replicas":0}"#),
-        validate: check::stateful_set,
-        validate_update: check::stateful_set_update,
+        name: NameRule::Label,
+        rules: groups::apps::stateful_set,
+        validate_part: groups::apps::stateful_set_status,
+        warnings: groups::apps::stateful_set_warnings,
         ..COUNTED_ROW
     };
     static CONTROLLER_REVISION: Strategy = Strategy {
-        validate_update: check::controller_revision_update,
+        rules: groups::apps::controller_revision,
         ..PLAIN_ROW
     };
     Some(match resource {
@@ -257,13 +263,14 @@ fn batch(resource: &str) -> Option<&'static Strategy> {
         dependents: Dependents::OrphanedWithWarning,
         selectable: fields::JOB,
         prepare: job::prepare,
-        validate: check::job,
-        validate_update: check::job_update,
+        rules: groups::batch::job,
+        warnings: groups::batch::job_warnings,
         ..COUNTED_ROW
     };
     static CRON_JOB: Strategy = Strategy {
         name: NameRule::CronJob,
-        validate: check::cron_job,
+        rules: groups::cron::cron_job,
+        warnings: groups::cron::cron_job_warnings,
         ..COUNTED_ROW
     };
     Some(match resource {
@@ -275,8 +282,9 @@ fn batch(resource: &str) -> Option<&'static Strategy> {
 
 static HPA: Strategy = Strategy {
     status: StatusRule::Reset(r#"{"currentReplicas":0,"desiredReplicas":0}"#),
-    validate: check::horizontal_pod_autoscaler,
-    ..STATUS_ROW
+    rules: groups::autoscaling::autoscaler,
+    validate_part: groups::autoscaling::autoscaler_status,
+    ..COUNTED_ROW
 };
 
 static PDB: Strategy = Strategy {
@@ -284,7 +292,8 @@ static PDB: Strategy = Strategy {
         r#"{"currentHealthy":0,"desiredHealthy":0,"disruptionsAllowed":0,"expectedPods":0}"#,
     ),
     unconditional_update: UnconditionalUpdate::Refused,
-    validate: check::pod_disruption_budget,
+    rules: groups::policy::budget,
+    validate_part: groups::policy::budget_status,
     ..COUNTED_ROW
 };
 
@@ -292,25 +301,32 @@ fn networking(resource: &str) -> Option<&'static Strategy> {
     static INGRESS: Strategy = Strategy {
         status: StatusRule::Reset(r#"{"loadBalancer":{}}"#),
         prepare: kinds::ingress,
-        validate: check::ingress,
+        rules: groups::ingress::ingress,
+        validate_part: groups::ingress::ingress_status,
+        warnings: groups::ingress::ingress_warnings,
         ..COUNTED_ROW
     };
     static INGRESS_CLASS: Strategy = Strategy {
         generation: Generation::Content,
-        validate_update: check::ingress_class_update,
+        rules: groups::ingress::ingress_class,
         ..PLAIN_ROW
     };
     static NETWORK_POLICY: Strategy = Strategy {
         generation: Generation::Content,
-        validate: check::network_policy,
+        rules: groups::network::network_policy,
+        warnings: groups::network::network_policy_warnings,
         ..PLAIN_ROW
     };
     static IP_ADDRESS: Strategy = Strategy {
         name: NameRule::IpAddress,
         generation: Generation::Content,
+        rules: groups::network::ip_address,
         ..PLAIN_ROW
     };
-    static SERVICE_CIDR: Strategy = COUNTED_ROW;
+    static SERVICE_CIDR: Strategy = Strategy {
+        rules: groups::network::service_cidr,
+        ..COUNTED_ROW
+    };
     Some(match resource {
         "ingresses" => &INGRESS,
         "ingressclasses" => &INGRESS_CLASS,
@@ -418,9 +434,8 @@ fn coordination(resource: &str) -> Option<&'static Strategy> {
 
 static ENDPOINT_SLICE: Strategy = Strategy {
     generation: Generation::Content,
-    create_on_update: CreateOnUpdate::Allowed,
-    validate: check::endpoint_slice,
-    validate_update: check::endpoint_slice_update,
+    rules: groups::network::endpoint_slice,
+    warnings: groups::network::endpoint_slice_warnings,
     ..PLAIN_ROW
 };
 

@@ -4,6 +4,7 @@
 //! takes the decoded, defaulted object and returns all that is wrong; types are the concern of decoding, so a value of the
 //! wrong type is passed over here.
 
+pub(crate) mod groups;
 pub(crate) mod metadata;
 pub(crate) mod names;
 pub(crate) mod objects;

@@ -3,6 +3,8 @@
 //! Upstream: apimachinery `pkg/util/validation/validation.go` and `pkg/api/validate/content`. Each check returns the
 //! messages upstream returns; empty means valid.
 
+use super::groups::{AddressForm, ip_messages};
+
 /// The longest DNS label (RFC 1123 and RFC 1035), in bytes.
 pub(crate) const LABEL_MAX: usize = 63;
 /// The longest DNS subdomain (RFC 1123), in bytes.
@@ -58,10 +60,7 @@ impl NameRule {
                 }
                 messages
             }
-            Self::IpAddress => match name.parse::<std::net::IpAddr>() {
-                Ok(address) if address.to_string() == name => Vec::new(),
-                _ => vec!["must be a valid IP address in canonical form".to_owned()],
-            },
+            Self::IpAddress => ip_messages(name, AddressForm::Canonical),
             Self::TrustBundle => subdomain(name.rsplit(':').next().unwrap_or(name)),
         }
     }

@@ -9,8 +9,8 @@ use super::super::super::value::child;
 use super::super::names::label;
 use super::super::{metadata, objects};
 use super::format::{
-    at_most_all, int_or_percent, int_or_percent_value, label_selector, pod_name_warning, pod_template, selects,
-    selects_everything,
+    at_most_all, int_or_percent, int_or_percent_value, label_selector, pod_name_warning, pod_template,
+    selects, selects_everything,
 };
 use super::node::{Errors, Node};
 
@@ -49,7 +49,7 @@ pub(crate) fn replica_set(object: &Value, old: Option<&Value>) -> Errors {
 }
 
 /// Selector and template of what keeps a number of pods running (`ValidatePodTemplateSpecForReplicaSet`).
-fn replicated(errors: &mut Errors, spec: &Node<'_>, kind: &str) {
+fn replicated(errors: &mut Errors, spec: &Node<'_, '_>, kind: &str) {
     let selector = spec.get("selector");
     strict_selector(errors, &selector, kind);
     let template = spec.get("template");
@@ -62,7 +62,7 @@ fn replicated(errors: &mut Errors, spec: &Node<'_>, kind: &str) {
     always_restarting(errors, &template, "ReplicaSet");
 }
 
-fn strict_selector(errors: &mut Errors, selector: &Node<'_>, kind: &str) {
+fn strict_selector(errors: &mut Errors, selector: &Node<'_, '_>, kind: &str) {
     if selector.is_nil() {
         return selector.required(errors, "");
     }
@@ -72,7 +72,7 @@ fn strict_selector(errors: &mut Errors, selector: &Node<'_>, kind: &str) {
     }
 }
 
-pub(super) fn mismatch(errors: &mut Errors, template: &Node<'_>) {
+pub(super) fn mismatch(errors: &mut Errors, template: &Node<'_, '_>) {
     let metadata = template.get("metadata");
     metadata
         .get("labels")
@@ -80,7 +80,7 @@ pub(super) fn mismatch(errors: &mut Errors, template: &Node<'_>) {
 }
 
 /// Pods that a controller keeps running always restart and never give up.
-fn always_restarting(errors: &mut Errors, template: &Node<'_>, controller: &str) {
+fn always_restarting(errors: &mut Errors, template: &Node<'_, '_>, controller: &str) {
     let spec = template.get("spec");
     let policy = spec.get("restartPolicy");
     if policy.text() != "Always" {
@@ -95,7 +95,7 @@ fn always_restarting(errors: &mut Errors, template: &Node<'_>, controller: &str)
     }
 }
 
-fn deployment_strategy(errors: &mut Errors, strategy: &Node<'_>) {
+fn deployment_strategy(errors: &mut Errors, strategy: &Node<'_, '_>) {
     let rolling = strategy.get("rollingUpdate");
     match strategy.get("type").text() {
         "Recreate" if rolling.is_set() => {
@@ -142,7 +142,7 @@ pub(crate) fn daemon_set(object: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-fn daemon_set_strategy(errors: &mut Errors, strategy: &Node<'_>) {
+fn daemon_set_strategy(errors: &mut Errors, strategy: &Node<'_, '_>) {
     let rolling = strategy.get("rollingUpdate");
     match strategy.get("type").text() {
         "OnDelete" => {}
@@ -190,7 +190,12 @@ pub(crate) fn stateful_set(object: &Value, old: Option<&Value>) -> Errors {
     stateful_set_spec(&mut errors, &spec, options);
     if let Some(old) = old {
         let old = Node::root(old);
-        let fixed = ["selector", "volumeClaimTemplates", "serviceName", "podManagementPolicy"];
+        let fixed = [
+            "selector",
+            "volumeClaimTemplates",
+            "serviceName",
+            "podManagementPolicy",
+        ];
         spec.check_fixed(&mut errors, &old.get("spec"), &fixed);
     }
     errors
@@ -204,7 +209,7 @@ struct StatefulSetOptions {
     skips_service_name: bool,
 }
 
-fn stateful_set_spec(errors: &mut Errors, spec: &Node<'_>, options: StatefulSetOptions) {
+fn stateful_set_spec(errors: &mut Errors, spec: &Node<'_, '_>, options: StatefulSetOptions) {
     let management = spec.get("podManagementPolicy");
     if management.check_given(errors, "") && !matches!(management.text(), "OrderedReady" | "Parallel") {
         management.invalid(errors, "must be 'OrderedReady' or 'Parallel'");
@@ -240,12 +245,17 @@ fn stateful_set_spec(errors: &mut Errors, spec: &Node<'_>, options: StatefulSetO
     if !options.skips_template {
         let completed = with_claims(spec);
         errors.extend(objects::pod_template_spec(
-            completed.as_ref().unwrap_or(template.value()),
+            completed.as_ref().unwrap_or_else(|| template.value()),
             &template.path(),
         ));
     }
     let path = template.path();
-    metadata::labels(errors, template.value(), "/metadata/labels", &path.child("labels"));
+    metadata::labels(
+        errors,
+        template.value(),
+        "/metadata/labels",
+        &path.child("labels"),
+    );
     metadata::annotations(
         errors,
         template.value(),
@@ -257,7 +267,7 @@ fn stateful_set_spec(errors: &mut Errors, spec: &Node<'_>, options: StatefulSetO
 
 /// The template as its pods will be: with a volume for each claim, and without what the controller sets itself. `None` where
 /// that is the template itself.
-fn with_claims(spec: &Node<'_>) -> Option<Value> {
+fn with_claims(spec: &Node<'_, '_>) -> Option<Value> {
     let (template, claims) = (spec.get("template"), spec.get("volumeClaimTemplates"));
     let pod = template.get("spec");
     if claims.is_empty() && pod.get("subdomain").is_empty() && pod.get("hostname").is_empty() {
@@ -290,7 +300,7 @@ fn with_claims(spec: &Node<'_>) -> Option<Value> {
 }
 
 /// The specification of a claim that each pod gets, by the rules of claims.
-fn claim_template(errors: &mut Errors, claim: &Node<'_>) {
+fn claim_template(errors: &mut Errors, claim: &Node<'_, '_>) {
     let path = claim.path();
     let found = objects::persistent_volume_claim(claim.value());
     errors.extend(found.into_iter().map(|error| FieldError {
@@ -299,7 +309,7 @@ fn claim_template(errors: &mut Errors, claim: &Node<'_>) {
     }));
 }
 
-fn stateful_set_strategy(errors: &mut Errors, strategy: &Node<'_>) {
+fn stateful_set_strategy(errors: &mut Errors, strategy: &Node<'_, '_>) {
     let rolling = strategy.get("rollingUpdate");
     match strategy.get("type").text() {
         "" => strategy.required(errors, ""),
@@ -352,12 +362,18 @@ pub(crate) fn deployment_status(subresource: &str, new: &Value, old: &Value) -> 
         "terminatingReplicas",
         "collisionCount",
     ];
-    status(subresource, new, old, &counters, &[
-        ("updatedReplicas", "replicas", "status.replicas"),
-        ("readyReplicas", "replicas", "status.replicas"),
-        ("availableReplicas", "replicas", "status.replicas"),
-        ("availableReplicas", "readyReplicas", "readyReplicas"),
-    ])
+    status(
+        subresource,
+        new,
+        old,
+        &counters,
+        &[
+            ("updatedReplicas", "replicas", "status.replicas"),
+            ("readyReplicas", "replicas", "status.replicas"),
+            ("availableReplicas", "replicas", "status.replicas"),
+            ("availableReplicas", "readyReplicas", "readyReplicas"),
+        ],
+    )
 }
 
 /// What a controller reports of a replica set.
@@ -370,12 +386,18 @@ pub(crate) fn replica_set_status(subresource: &str, new: &Value, old: &Value) ->
         "observedGeneration",
         "terminatingReplicas",
     ];
-    status(subresource, new, old, &counters, &[
-        ("fullyLabeledReplicas", "replicas", "status.replicas"),
-        ("readyReplicas", "replicas", "status.replicas"),
-        ("availableReplicas", "replicas", "status.replicas"),
-        ("availableReplicas", "readyReplicas", "readyReplicas"),
-    ])
+    status(
+        subresource,
+        new,
+        old,
+        &counters,
+        &[
+            ("fullyLabeledReplicas", "replicas", "status.replicas"),
+            ("readyReplicas", "replicas", "status.replicas"),
+            ("availableReplicas", "replicas", "status.replicas"),
+            ("availableReplicas", "readyReplicas", "readyReplicas"),
+        ],
+    )
 }
 
 /// What a controller reports of a daemon set.
@@ -405,13 +427,19 @@ pub(crate) fn stateful_set_status(subresource: &str, new: &Value, old: &Value) -
         "observedGeneration",
         "collisionCount",
     ];
-    status(subresource, new, old, &counters, &[
-        ("readyReplicas", "replicas", "status.replicas"),
-        ("currentReplicas", "replicas", "status.replicas"),
-        ("updatedReplicas", "replicas", "status.replicas"),
-        ("availableReplicas", "replicas", "status.replicas"),
-        ("availableReplicas", "readyReplicas", "status.readyReplicas"),
-    ])
+    status(
+        subresource,
+        new,
+        old,
+        &counters,
+        &[
+            ("readyReplicas", "replicas", "status.replicas"),
+            ("currentReplicas", "replicas", "status.replicas"),
+            ("updatedReplicas", "replicas", "status.replicas"),
+            ("availableReplicas", "replicas", "status.replicas"),
+            ("availableReplicas", "readyReplicas", "status.readyReplicas"),
+        ],
+    )
 }
 
 /// Counters are not negative, none is greater than the one it is part of (the last word is how upstream calls that), and
@@ -433,7 +461,11 @@ fn status(
     for (part, whole, name) in parts {
         let part = status.get(part);
         if part.number() > status.get(whole).number() {
-            part.invalid_as(&mut errors, part.number(), format!("cannot be greater than {name}"));
+            part.invalid_as(
+                &mut errors,
+                part.number(),
+                format!("cannot be greater than {name}"),
+            );
         }
     }
     let (collisions, known) = (status.get("collisionCount"), before.get("collisionCount"));

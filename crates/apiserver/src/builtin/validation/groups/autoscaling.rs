@@ -72,7 +72,8 @@ pub(crate) fn autoscaler(object: &Value, old: Option<&Value>) -> Errors {
     }
     let scales_from_nothing = |metric: &Value| metric["type"] == "Object" || metric["type"] == "External";
     if least.int() == Some(0) && !metrics.list().iter().any(scales_from_nothing) {
-        let detail = "must specify at least one Object or External metric to support scaling to zero replicas";
+        let detail =
+            "must specify at least one Object or External metric to support scaling to zero replicas";
         metrics.forbidden(&mut errors, detail);
     }
     let behavior = spec.get("behavior");
@@ -106,13 +107,13 @@ enum Group {
     Optional,
 }
 
-fn reference(errors: &mut Errors, reference: &Node<'_>, group: Group) {
+fn reference(errors: &mut Errors, reference: &Node<'_, '_>, group: Group) {
     given_path_segment(errors, &reference.get("kind"), "");
     given_path_segment(errors, &reference.get("name"), "");
     reference_version(errors, reference, group);
 }
 
-fn reference_version(errors: &mut Errors, reference: &Node<'_>, group: Group) {
+fn reference_version(errors: &mut Errors, reference: &Node<'_, '_>, group: Group) {
     let version = reference.get("apiVersion");
     let text = version.text();
     let count = if text == "/" { 0 } else { text.matches('/').count() };
@@ -135,7 +136,7 @@ const SOURCES: &[(&str, &str)] = &[
 ];
 const TYPES: &[&str] = &["ContainerResource", "External", "Object", "Pods", "Resource"];
 
-fn check_metric(errors: &mut Errors, metric: &Node<'_>, group: Group) {
+fn check_metric(errors: &mut Errors, metric: &Node<'_, '_>, group: Group) {
     let kind = metric.get("type");
     kind.check_given(errors, "must specify a metric source type");
     if !TYPES.contains(&kind.text()) {
@@ -168,16 +169,14 @@ fn check_metric(errors: &mut Errors, metric: &Node<'_>, group: Group) {
     }
 }
 
-fn check_source(errors: &mut Errors, field: &str, source: &Node<'_>, group: Group) {
+fn check_source(errors: &mut Errors, field: &str, source: &Node<'_, '_>, group: Group) {
     let target = source.get("target");
     match field {
         "resource" | "containerResource" => {
             let name = source.get("name");
             name.check_given(errors, "must specify a resource name");
             let container = source.get("container");
-            if field == "containerResource"
-                && container.check_given(errors, "must specify a container")
-            {
+            if field == "containerResource" && container.check_given(errors, "must specify a container") {
                 container.invalid_each(errors, label(container.text()));
             }
         }
@@ -216,7 +215,7 @@ fn check_source(errors: &mut Errors, field: &str, source: &Node<'_>, group: Grou
     }
 }
 
-fn check_target(errors: &mut Errors, target: &Node<'_>) {
+fn check_target(errors: &mut Errors, target: &Node<'_, '_>) {
     let kind = target.get("type");
     kind.check_given(errors, "must specify a metric target type");
     if !matches!(kind.text(), "Utilization" | "Value" | "AverageValue") {
@@ -235,11 +234,11 @@ fn check_target(errors: &mut Errors, target: &Node<'_>) {
     }
 }
 
-fn parse(node: &Node<'_>) -> Option<Quantity> {
+fn parse(node: &Node<'_, '_>) -> Option<Quantity> {
     node.text().parse().ok()
 }
 
-fn scaling_rules(errors: &mut Errors, rules: &Node<'_>) {
+fn scaling_rules(errors: &mut Errors, rules: &Node<'_, '_>) {
     let window = rules.get("stabilizationWindowSeconds");
     if window.number() < 0 {
         window.invalid(errors, "must be greater than or equal to zero");
@@ -283,7 +282,9 @@ pub(crate) fn autoscaler_status(subresource: &str, new: &Value, _: &Value) -> Er
         let root = Node::root(new);
         let status = root.get("status");
         for condition in status.get("conditions").items() {
-            condition.get("observedGeneration").check_not_negative(&mut errors);
+            condition
+                .get("observedGeneration")
+                .check_not_negative(&mut errors);
         }
         status.check_counters(&mut errors, &["currentReplicas", "desiredReplicas"]);
     }

@@ -60,7 +60,7 @@ pub(crate) fn job(object: &Value, old: Option<&Value>) -> Errors {
 }
 
 /// Unless the user selects by hand, the labels are those that the server generates (`validateGeneratedSelector`).
-fn generated_selector(errors: &mut Errors, job: &Node<'_>) {
+fn generated_selector(errors: &mut Errors, job: &Node<'_, '_>) {
     let spec = job.get("spec");
     let selector = spec.get("selector");
     if spec.get("manualSelector").is_true() || selector.is_nil() {
@@ -96,7 +96,7 @@ fn generated_selector(errors: &mut Errors, job: &Node<'_>) {
 }
 
 /// The pods of an indexed job are named after their index.
-fn name_allows_completions(errors: &mut Errors, job: &Node<'_>) {
+fn name_allows_completions(errors: &mut Errors, job: &Node<'_, '_>) {
     let (spec, metadata) = (job.get("spec"), job.get("metadata"));
     let completions = spec.get("completions").number();
     if is_indexed(&spec) && completions > 0 {
@@ -109,21 +109,24 @@ fn name_allows_completions(errors: &mut Errors, job: &Node<'_>) {
     }
 }
 
-pub(super) fn is_indexed(spec: &Node<'_>) -> bool {
+pub(super) fn is_indexed(spec: &Node<'_, '_>) -> bool {
     spec.get("completionMode").text() == "Indexed"
 }
 
 /// The specification without its selector, which a cron job leaves out (`validateJobSpec`).
-pub(super) fn job_spec(errors: &mut Errors, spec: &Node<'_>) {
-    spec.check_counters(errors, &[
-        "parallelism",
-        "completions",
-        "activeDeadlineSeconds",
-        "backoffLimit",
-        "ttlSecondsAfterFinished",
-        "backoffLimitPerIndex",
-        "maxFailedIndexes",
-    ]);
+pub(super) fn job_spec(errors: &mut Errors, spec: &Node<'_, '_>) {
+    spec.check_counters(
+        errors,
+        &[
+            "parallelism",
+            "completions",
+            "activeDeadlineSeconds",
+            "backoffLimit",
+            "ttlSecondsAfterFinished",
+            "backoffLimitPerIndex",
+            "maxFailedIndexes",
+        ],
+    );
     if spec.get("maxFailedIndexes").is_set() && spec.get("backoffLimitPerIndex").is_nil() {
         spec.get("backoffLimitPerIndex")
             .required(errors, "when maxFailedIndexes is specified");
@@ -160,7 +163,7 @@ pub(super) fn job_spec(errors: &mut Errors, spec: &Node<'_>) {
     }
 }
 
-fn completion_mode(errors: &mut Errors, spec: &Node<'_>) {
+fn completion_mode(errors: &mut Errors, spec: &Node<'_, '_>) {
     let mode = spec.get("completionMode");
     mode.check_one_of(errors, &["NonIndexed", "Indexed"]);
     let (completions, parallelism) = (spec.get("completions"), spec.get("parallelism"));
@@ -179,15 +182,19 @@ fn completion_mode(errors: &mut Errors, spec: &Node<'_>) {
         completions.required(errors, "when completion mode is Indexed");
     }
     if parallelism.number() > INDEXED_PARALLELISM_MAX {
-        let detail =
-            format!("must be less than or equal to {INDEXED_PARALLELISM_MAX} when completion mode is Indexed");
+        let detail = format!(
+            "must be less than or equal to {INDEXED_PARALLELISM_MAX} when completion mode is Indexed"
+        );
         parallelism.invalid(errors, detail);
     }
     if completions.is_set() && failed.is_set() && failed.number() > completions.number() {
         failed.invalid(errors, "must be less than or equal to completions");
     }
     if failed.number() > FAILED_INDEXES_MAX {
-        failed.invalid(errors, format!("must be less than or equal to {FAILED_INDEXES_MAX}"));
+        failed.invalid(
+            errors,
+            format!("must be less than or equal to {FAILED_INDEXES_MAX}"),
+        );
     }
     if completions.number() > COMPLETIONS_SOFT_LIMIT && backoff.is_set() {
         if failed.is_nil() {
@@ -206,7 +213,7 @@ fn completion_mode(errors: &mut Errors, spec: &Node<'_>) {
     }
 }
 
-fn failure_policy(errors: &mut Errors, spec: &Node<'_>, policy: &Node<'_>) {
+fn failure_policy(errors: &mut Errors, spec: &Node<'_, '_>, policy: &Node<'_, '_>) {
     let rules = policy.get("rules");
     rules.check_count(errors, POLICY_RULES_MAX);
     let names: BTreeSet<&str> = ["/containers", "/initContainers"]
@@ -256,7 +263,7 @@ fn failure_policy(errors: &mut Errors, spec: &Node<'_>, policy: &Node<'_>) {
     }
 }
 
-fn exit_codes(errors: &mut Errors, codes: &Node<'_>, containers: &BTreeSet<&str>) {
+fn exit_codes(errors: &mut Errors, codes: &Node<'_, '_>, containers: &BTreeSet<&str>) {
     let operator = codes.get("operator");
     operator.check_choice(errors, &["In", "NotIn"], "valid values: [\"In\" \"NotIn\"]");
     let container = codes.get("containerName");
@@ -289,7 +296,7 @@ fn exit_codes(errors: &mut Errors, codes: &Node<'_>, containers: &BTreeSet<&str>
     }
 }
 
-fn success_policy(errors: &mut Errors, spec: &Node<'_>) {
+fn success_policy(errors: &mut Errors, spec: &Node<'_, '_>) {
     let policy = spec.get("successPolicy");
     if policy.is_nil() {
         return;
@@ -345,7 +352,9 @@ pub(super) fn count_indexes(text: &str, completions: i64) -> Result<i64, String>
     for interval in text.split(',') {
         let (first, end) = index_interval(interval, completions)?;
         if let Some(last) = last.filter(|last| *last >= first) {
-            return Err(format!("non-increasing order, previous: {last}, current: {first}"));
+            return Err(format!(
+                "non-increasing order, previous: {last}, current: {first}"
+            ));
         }
         total = total.saturating_add(end - first + 1);
         last = Some(end);
@@ -380,7 +389,7 @@ pub(super) fn index_interval(text: &str, completions: i64) -> Result<(i64, i64),
     }
 }
 
-fn job_update(errors: &mut Errors, spec: &Node<'_>, old: &Node<'_>) {
+fn job_update(errors: &mut Errors, spec: &Node<'_, '_>, old: &Node<'_, '_>) {
     let old_spec = old.get("spec");
     let (completions, before) = (spec.get("completions"), old_spec.get("completions"));
     if !is_indexed(spec) {
@@ -393,18 +402,22 @@ fn job_update(errors: &mut Errors, spec: &Node<'_>, old: &Node<'_>) {
     }
     spec.check_fixed(errors, &old_spec, &["selector"]);
     template_update(errors, spec, old);
-    spec.check_fixed(errors, &old_spec, &[
-        "completionMode",
-        "podFailurePolicy",
-        "backoffLimitPerIndex",
-        "managedBy",
-        "successPolicy",
-    ]);
+    spec.check_fixed(
+        errors,
+        &old_spec,
+        &[
+            "completionMode",
+            "podFailurePolicy",
+            "backoffLimitPerIndex",
+            "managedBy",
+            "successPolicy",
+        ],
+    );
 }
 
 /// While a job is suspended and has no pods, where its pods may run and what they need can change
 /// (`validatePodTemplateUpdate`; KEP-2926, KEP-5440).
-fn template_update(errors: &mut Errors, spec: &Node<'_>, old: &Node<'_>) {
+fn template_update(errors: &mut Errors, spec: &Node<'_, '_>, old: &Node<'_, '_>) {
     let old_spec = old.get("spec");
     let (template, old_template) = (spec.get("template"), old_spec.get("template"));
     if template.equals(&old_template) {
@@ -453,7 +466,7 @@ fn without_open(template: &Value) -> Value {
 }
 
 /// Whether a condition is true.
-pub(super) fn has_condition(status: &Node<'_>, kind: &str) -> bool {
+pub(super) fn has_condition(status: &Node<'_, '_>, kind: &str) -> bool {
     let conditions = status.get("conditions");
     conditions
         .list()
@@ -474,7 +487,7 @@ pub(crate) fn job_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
     warnings
 }
 
-pub(super) fn spec_warning(spec: &Node<'_>) -> Option<String> {
+pub(super) fn spec_warning(spec: &Node<'_, '_>) -> Option<String> {
     let (completions, parallelism) = (spec.get("completions").number(), spec.get("parallelism").number());
     let is_large = completions > COMPLETIONS_SOFT_LIMIT && parallelism > HIGH_COMPLETIONS_MAX;
     (is_indexed(spec) && is_large).then(|| {

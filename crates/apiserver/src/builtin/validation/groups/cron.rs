@@ -28,7 +28,8 @@ pub(crate) fn cron_job(object: &Value, old: Option<&Value>) -> Errors {
         check_zone(&mut errors, &zone);
     }
     let policies = ["Allow", "Forbid", "Replace"];
-    spec.get("concurrencyPolicy").check_choice(&mut errors, &policies, "");
+    spec.get("concurrencyPolicy")
+        .check_choice(&mut errors, &policies, "");
     let template = spec.get("jobTemplate");
     let job = template.get("spec");
     job_spec(&mut errors, &job);
@@ -51,7 +52,7 @@ pub(crate) fn cron_job(object: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-fn check_schedule(errors: &mut Errors, text: &Node<'_>, zone: &Node<'_>, had_zone: bool) {
+fn check_schedule(errors: &mut Errors, text: &Node<'_, '_>, zone: &Node<'_, '_>, had_zone: bool) {
     if let Err(error) = schedule(text.text()) {
         text.invalid(errors, error);
     }
@@ -66,7 +67,7 @@ fn check_schedule(errors: &mut Errors, text: &Node<'_>, zone: &Node<'_>, had_zon
 }
 
 /// The name of a zone. Which zones there are is a matter of the machine that runs the controller; the form is checked here.
-fn check_zone(errors: &mut Errors, zone: &Node<'_>) {
+fn check_zone(errors: &mut Errors, zone: &Node<'_, '_>) {
     const PART_MAX: usize = 14;
     let name = zone.text();
     if name.is_empty() {
@@ -125,7 +126,13 @@ const FIELDS: &[Bounds] = &[
 ];
 
 const DESCRIPTORS: &[&str] = &[
-    "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly",
+    "@yearly",
+    "@annually",
+    "@monthly",
+    "@weekly",
+    "@daily",
+    "@midnight",
+    "@hourly",
 ];
 
 /// What is wrong with a schedule.
@@ -152,10 +159,7 @@ fn schedule(text: &str) -> Result<(), String> {
 }
 
 fn without_zone(text: &str) -> Result<&str, String> {
-    let Some(rest) = text
-        .strip_prefix("TZ=")
-        .or_else(|| text.strip_prefix("CRON_TZ="))
-    else {
+    let Some(rest) = text.strip_prefix("TZ=").or_else(|| text.strip_prefix("CRON_TZ=")) else {
         return Ok(text);
     };
     match rest.split_once(' ') {
@@ -234,7 +238,9 @@ fn range(text: &str, bounds: &Bounds) -> Result<(), String> {
     };
     if start < bounds.min {
         let min = bounds.min;
-        return Err(format!("beginning of range ({start}) below minimum ({min}): {text}"));
+        return Err(format!(
+            "beginning of range ({start}) below minimum ({min}): {text}"
+        ));
     }
     if end > bounds.max {
         let max = bounds.max;
@@ -253,14 +259,16 @@ fn range(text: &str, bounds: &Bounds) -> Result<(), String> {
 
 fn value(text: &str, bounds: &Bounds) -> Result<u32, String> {
     let name = text.to_lowercase();
-    let named = (bounds.min..).zip(bounds.names).find(|(_, known)| **known == name);
+    let named = (bounds.min..)
+        .zip(bounds.names)
+        .find(|(_, known)| **known == name);
     named.map_or_else(|| integer(text), |(value, _)| Ok(value))
 }
 
 fn integer(text: &str) -> Result<u32, String> {
-    let number: i64 = text
-        .parse()
-        .map_err(|_| format!("failed to parse int from {text}: strconv.Atoi: parsing {text:?}: invalid syntax"))?;
+    let number: i64 = text.parse().map_err(|_| {
+        format!("failed to parse int from {text}: strconv.Atoi: parsing {text:?}: invalid syntax")
+    })?;
     if number < 0 {
         return Err(format!("negative number ({number}) not allowed: {text}"));
     }
@@ -272,7 +280,10 @@ pub(crate) fn cron_job_warnings(object: &Value, old: Option<&Value>) -> Vec<Stri
     let root = Node::root(object);
     let template = root.get("spec.jobTemplate.spec");
     let Some(old) = old else {
-        return pod_name_warning(&root).into_iter().chain(spec_warning(&template)).collect();
+        return pod_name_warning(&root)
+            .into_iter()
+            .chain(spec_warning(&template))
+            .collect();
     };
     let mut warnings = Vec::new();
     if old["metadata"]["generation"] != object["metadata"]["generation"] {

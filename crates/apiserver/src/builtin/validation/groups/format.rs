@@ -5,11 +5,11 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::super::names::{label, label_value, qualified_name, subdomain};
-use super::node::{Errors, Node};
 use super::super::{metadata, names, objects};
+use super::node::{Errors, Node};
 
 /// The selector's labels, keys, operators and values (`ValidateLabelSelector`).
-pub(super) fn label_selector(errors: &mut Errors, selector: &Node<'_>) {
+pub(super) fn label_selector(errors: &mut Errors, selector: &Node<'_, '_>) {
     metadata::labels(
         errors,
         selector.value(),
@@ -45,7 +45,7 @@ pub(super) fn label_selector(errors: &mut Errors, selector: &Node<'_>) {
 }
 
 /// Whether a selector has no requirement: it selects everything.
-pub(super) fn selects_everything(selector: &Node<'_>) -> bool {
+pub(super) fn selects_everything(selector: &Node<'_, '_>) -> bool {
     selector.get("matchLabels").is_empty() && selector.get("matchExpressions").is_empty()
 }
 
@@ -58,14 +58,14 @@ pub(super) fn path_segment(text: &str) -> Vec<String> {
 }
 
 /// The text is there and can stand between two slashes of a URL.
-pub(super) fn given_path_segment(errors: &mut Errors, node: &Node<'_>, missing: &str) {
+pub(super) fn given_path_segment(errors: &mut Errors, node: &Node<'_, '_>, missing: &str) {
     if node.check_given(errors, missing) {
         node.invalid_each(errors, path_segment(node.text()));
     }
 }
 
 /// A domain, a slash and a path (`IsDomainPrefixedPath`).
-pub(super) fn domain_prefixed_path(errors: &mut Errors, node: &Node<'_>) {
+pub(super) fn domain_prefixed_path(errors: &mut Errors, node: &Node<'_, '_>) {
     if !node.check_given(errors, "") {
         return;
     }
@@ -88,7 +88,7 @@ pub(super) fn domain_prefixed_path(errors: &mut Errors, node: &Node<'_>) {
 }
 
 /// A domain of at least three parts (`IsFullyQualifiedName`).
-pub(super) fn fully_qualified_name(errors: &mut Errors, node: &Node<'_>) {
+pub(super) fn fully_qualified_name(errors: &mut Errors, node: &Node<'_, '_>) {
     if !node.check_given(errors, "") {
         return;
     }
@@ -96,12 +96,15 @@ pub(super) fn fully_qualified_name(errors: &mut Errors, node: &Node<'_>) {
     if !messages.is_empty() {
         node.invalid(errors, messages.join(","));
     } else if node.text().split('.').count() < 3 {
-        node.invalid(errors, "should be a domain with at least three segments separated by dots");
+        node.invalid(
+            errors,
+            "should be a domain with at least three segments separated by dots",
+        );
     }
 }
 
 /// A domain of at least two parts, with or without a dot at its end (`IsFullyQualifiedDomainName`).
-pub(super) fn fully_qualified_domain(errors: &mut Errors, node: &Node<'_>) {
+pub(super) fn fully_qualified_domain(errors: &mut Errors, node: &Node<'_, '_>) {
     if !node.check_given(errors, "") {
         return;
     }
@@ -125,7 +128,7 @@ pub(super) fn fully_qualified_domain(errors: &mut Errors, node: &Node<'_>) {
 }
 
 /// A percentage as text: `25%`.
-pub(super) fn percent(node: &Node<'_>) -> Option<u64> {
+pub(super) fn percent(node: &Node<'_, '_>) -> Option<u64> {
     let digits = node.text().strip_suffix('%')?;
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     // More than fits is more than anything it is compared with.
@@ -133,7 +136,7 @@ pub(super) fn percent(node: &Node<'_>) -> Option<u64> {
 }
 
 /// The number of a count or a percentage, zero if it is neither (`getIntOrPercentValue`).
-pub(super) fn int_or_percent_value(node: &Node<'_>) -> i64 {
+pub(super) fn int_or_percent_value(node: &Node<'_, '_>) -> i64 {
     percent(node).map_or_else(
         || node.int().unwrap_or_else(|| node.text().parse().unwrap_or(0)),
         |percent| i64::try_from(percent).unwrap_or(i64::MAX),
@@ -141,7 +144,7 @@ pub(super) fn int_or_percent_value(node: &Node<'_>) -> i64 {
 }
 
 /// A count or a percentage (`ValidatePositiveIntOrPercent`).
-pub(super) fn int_or_percent(errors: &mut Errors, node: &Node<'_>) {
+pub(super) fn int_or_percent(errors: &mut Errors, node: &Node<'_, '_>) {
     if node.value().is_string() && percent(node).is_none() {
         let detail = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex \
                       used for validation is '[0-9]+%')";
@@ -152,7 +155,7 @@ pub(super) fn int_or_percent(errors: &mut Errors, node: &Node<'_>) {
 }
 
 /// Not more than all (`IsNotMoreThan100Percent`).
-pub(super) fn at_most_all(errors: &mut Errors, node: &Node<'_>) {
+pub(super) fn at_most_all(errors: &mut Errors, node: &Node<'_, '_>) {
     if percent(node).is_some_and(|percent| percent > 100) {
         node.invalid(errors, "must not be greater than 100%");
     }
@@ -160,7 +163,7 @@ pub(super) fn at_most_all(errors: &mut Errors, node: &Node<'_>) {
 
 /// Whether a value may be in one of the forms that were valid once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AddressForm {
+pub(crate) enum AddressForm {
     /// Only the canonical text.
     Canonical,
     /// Any unambiguous text: what fields that are older than the rule hold.
@@ -191,7 +194,7 @@ fn is_mapped(address: IpAddr) -> bool {
 }
 
 /// An IP address (`IsValidIP`, `IsValidIPForLegacyField`); whether it is one.
-pub(super) fn ip(errors: &mut Errors, node: &Node<'_>, form: AddressForm) -> bool {
+pub(super) fn ip(errors: &mut Errors, node: &Node<'_, '_>, form: AddressForm) -> bool {
     let messages = ip_messages(node.text(), form);
     let is_valid = messages.is_empty();
     for message in messages {
@@ -201,7 +204,7 @@ pub(super) fn ip(errors: &mut Errors, node: &Node<'_>, form: AddressForm) -> boo
 }
 
 /// What is wrong with an IP address.
-pub(super) fn ip_messages(text: &str, form: AddressForm) -> Vec<String> {
+pub(crate) fn ip_messages(text: &str, form: AddressForm) -> Vec<String> {
     let Some(address) = sloppy_ip(text) else {
         return vec!["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".to_owned()];
     };
@@ -258,7 +261,7 @@ impl Cidr {
 }
 
 /// A range of IP addresses (`IsValidCIDR`, `IsValidCIDRForLegacyField`).
-pub(super) fn cidr(errors: &mut Errors, node: &Node<'_>, form: AddressForm) {
+pub(super) fn cidr(errors: &mut Errors, node: &Node<'_, '_>, form: AddressForm) {
     let text = node.text();
     let Some(range) = Cidr::parse(text) else {
         let detail = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
@@ -280,7 +283,7 @@ pub(super) fn cidr(errors: &mut Errors, node: &Node<'_>, form: AddressForm) {
 }
 
 /// What a client should know of an address that is valid but unusual (`GetWarningsForIP`).
-pub(super) fn ip_warning(node: &Node<'_>) -> Option<String> {
+pub(super) fn ip_warning(node: &Node<'_, '_>) -> Option<String> {
     let (text, path) = (node.text(), node.path());
     let address = sloppy_ip(text)?;
     if text.parse::<IpAddr>().is_err() || is_mapped(address) {
@@ -299,7 +302,7 @@ pub(super) fn ip_warning(node: &Node<'_>) -> Option<String> {
 }
 
 /// What a client should know of a range that is valid but unusual (`GetWarningsForCIDR`).
-pub(super) fn cidr_warnings(node: &Node<'_>) -> Vec<String> {
+pub(super) fn cidr_warnings(node: &Node<'_, '_>) -> Vec<String> {
     let (text, path) = (node.text(), node.path());
     let Some(range) = Cidr::parse(text) else {
         return Vec::new();
@@ -331,14 +334,17 @@ pub(super) fn cidr_warnings(node: &Node<'_>) -> Vec<String> {
 }
 
 /// A list of `metav1.Condition` (`ValidateConditions`).
-pub(super) fn conditions(errors: &mut Errors, list: &Node<'_>) {
+pub(super) fn conditions(errors: &mut Errors, list: &Node<'_, '_>) {
     const REASON_MAX: usize = 1024;
     const MESSAGE_MAX: usize = 32 * 1024;
     let mut seen = std::collections::HashSet::new();
     for condition in list.items() {
         let kind = condition.get("type");
         if !seen.insert(kind.text()) {
-            errors.push(kubewright_core::FieldError::duplicate(condition.path(), kind.text()));
+            errors.push(kubewright_core::FieldError::duplicate(
+                condition.path(),
+                kind.text(),
+            ));
         }
         if kind.check_given(errors, "is required") {
             kind.invalid_each(errors, qualified_name(kind.text()));
@@ -371,16 +377,18 @@ fn is_condition_reason(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(u8::is_ascii_alphabetic)
         && bytes.last().is_some_and(is_end)
-        && bytes.iter().all(|byte| is_end(byte) || matches!(byte, b',' | b':'))
+        && bytes
+            .iter()
+            .all(|byte| is_end(byte) || matches!(byte, b',' | b':'))
 }
 
 /// A template of pods: the rules of pods, told of with the template's own path.
-pub(super) fn pod_template(errors: &mut Errors, template: &Node<'_>) {
+pub(super) fn pod_template(errors: &mut Errors, template: &Node<'_, '_>) {
     errors.extend(objects::pod_template_spec(template.value(), &template.path()));
 }
 
 /// Whether a selector selects objects with these labels; `None` where it cannot be read. One that is absent selects nothing.
-pub(super) fn selects(selector: &Node<'_>, labels: &Node<'_>) -> Option<bool> {
+pub(super) fn selects(selector: &Node<'_, '_>, labels: &Node<'_, '_>) -> Option<bool> {
     if selector.is_nil() {
         return Some(false);
     }
@@ -405,7 +413,7 @@ pub(super) fn selects(selector: &Node<'_>, labels: &Node<'_>) -> Option<bool> {
 }
 
 /// The same warning for all kinds whose name becomes part of the names of pods.
-pub(super) fn pod_name_warning(object: &Node<'_>) -> Option<String> {
+pub(super) fn pod_name_warning(object: &Node<'_, '_>) -> Option<String> {
     let messages = label(object.get("metadata.name").text());
     (!messages.is_empty()).then(|| {
         format!(

@@ -5,9 +5,7 @@
 use serde_json::Value;
 
 use super::super::names::{label, port_name, port_number, subdomain, wildcard_subdomain};
-use super::format::{
-    AddressForm, domain_prefixed_path, given_path_segment, ip, ip_warning, sloppy_ip,
-};
+use super::format::{AddressForm, domain_prefixed_path, given_path_segment, ip, sloppy_ip};
 use super::node::{Errors, Node};
 
 /// How classes were named before there was a field for it.
@@ -64,7 +62,7 @@ pub(crate) fn ingress(object: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-fn secret_name(name: &Node<'_>) -> Vec<String> {
+fn secret_name(name: &Node<'_, '_>) -> Vec<String> {
     match name.text() {
         "" => Vec::new(),
         text => subdomain(text),
@@ -80,7 +78,7 @@ fn host_name(host: &str) -> Vec<String> {
 }
 
 /// Rules of wildcard hosts were not looked into once.
-fn has_invalid_wildcard(spec: &Node<'_>) -> bool {
+fn has_invalid_wildcard(spec: &Node<'_, '_>) -> bool {
     spec.get("rules").items().any(|rule| {
         let mut errors = Errors::new();
         check_http(&mut errors, &rule);
@@ -88,7 +86,7 @@ fn has_invalid_wildcard(spec: &Node<'_>) -> bool {
     })
 }
 
-fn check_rule(errors: &mut Errors, rule: &Node<'_>, tolerates_wildcards: bool) {
+fn check_rule(errors: &mut Errors, rule: &Node<'_, '_>, tolerates_wildcards: bool) {
     let host = rule.get("host");
     let text = host.text();
     if !text.is_empty() {
@@ -102,7 +100,7 @@ fn check_rule(errors: &mut Errors, rule: &Node<'_>, tolerates_wildcards: bool) {
     }
 }
 
-fn check_http(errors: &mut Errors, rule: &Node<'_>) {
+fn check_http(errors: &mut Errors, rule: &Node<'_, '_>) {
     let http = rule.get("http");
     if http.is_nil() {
         return;
@@ -116,7 +114,7 @@ fn check_http(errors: &mut Errors, rule: &Node<'_>) {
     }
 }
 
-fn check_path(errors: &mut Errors, entry: &Node<'_>) {
+fn check_path(errors: &mut Errors, entry: &Node<'_, '_>) {
     let (kind, path) = (entry.get("pathType"), entry.get("path"));
     if kind.is_nil() {
         return kind.required(errors, "pathType must be specified");
@@ -148,7 +146,7 @@ fn check_path(errors: &mut Errors, entry: &Node<'_>) {
     check_backend(errors, &entry.get("backend"));
 }
 
-fn check_backend(errors: &mut Errors, backend: &Node<'_>) {
+fn check_backend(errors: &mut Errors, backend: &Node<'_, '_>) {
     let (resource, service) = (backend.get("resource"), backend.get("service"));
     match (resource.is_set(), service.is_set()) {
         (true, true) => backend.invalid_as(errors, "", "cannot set both resource and service backends"),
@@ -174,7 +172,7 @@ fn check_backend(errors: &mut Errors, backend: &Node<'_>) {
 }
 
 /// A reference to an object of any kind in the same namespace.
-fn typed_reference(errors: &mut Errors, reference: &Node<'_>) {
+fn typed_reference(errors: &mut Errors, reference: &Node<'_, '_>) {
     let group = reference.get("apiGroup");
     if group.is_set() {
         group.invalid_each(errors, subdomain(group.text()));
@@ -220,14 +218,6 @@ pub(crate) fn ingress_warnings(object: &Value, old: Option<&Value>) -> Vec<Strin
         return vec![text];
     }
     Vec::new()
-}
-
-/// Addresses of load balancers in an unusual form.
-pub(crate) fn ingress_status_warnings(object: &Value) -> Vec<String> {
-    let root = Node::root(object);
-    let entries = root.get("status.loadBalancer.ingress");
-    let warnings = entries.items().filter_map(|entry| ip_warning(&entry.get("ip")));
-    warnings.collect()
 }
 
 /// A class of ingresses (`ValidateIngressClass`, `ValidateIngressClassUpdate`).

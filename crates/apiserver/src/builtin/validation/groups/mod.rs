@@ -10,10 +10,12 @@
 mod format;
 mod node;
 
+pub(crate) use format::{AddressForm, ip_messages};
+
 pub(crate) mod apps;
 pub(crate) mod autoscaling;
 pub(crate) mod batch;
 pub(crate) mod cron;
 pub(crate) mod ingress;
-pub(crate) mod policy;
 pub(crate) mod network;
+pub(crate) mod policy;

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::super::metadata;
 use super::super::names::{label, label_value, port_name, port_number, qualified_name, subdomain};
 use super::format::{
-    AddressForm, Cidr, cidr, cidr_warnings, fully_qualified_domain, given_path_segment, ip, ip_warning, label_selector,
-    path_segment,
+    AddressForm, Cidr, cidr, cidr_warnings, fully_qualified_domain, given_path_segment, ip, ip_warning,
+    label_selector, path_segment,
 };
 use super::node::{Errors, Node};
 
@@ -51,7 +51,12 @@ pub(crate) fn network_policy(object: &Value, old: Option<&Value>) -> Errors {
 fn known_ranges(old: &Value) -> HashSet<&str> {
     let lists = DIRECTIONS.iter().filter_map(|(list, peers)| {
         let rules = old["spec"][*list].as_array()?;
-        Some(rules.iter().filter_map(move |rule| rule[*peers].as_array()).flatten())
+        Some(
+            rules
+                .iter()
+                .filter_map(move |rule| rule[*peers].as_array())
+                .flatten(),
+        )
     });
     let blocks = lists.flatten().map(|peer| &peer["ipBlock"]);
     let ranges = blocks.flat_map(|block| {
@@ -61,7 +66,7 @@ fn known_ranges(old: &Value) -> HashSet<&str> {
     ranges.filter_map(Value::as_str).collect()
 }
 
-fn check_policy_port(errors: &mut Errors, port: &Node<'_>) {
+fn check_policy_port(errors: &mut Errors, port: &Node<'_, '_>) {
     port.get("protocol").check_one_of(errors, PROTOCOLS);
     let (start, end) = (port.get("port"), port.get("endPort"));
     if start.is_nil() {
@@ -84,7 +89,7 @@ fn check_policy_port(errors: &mut Errors, port: &Node<'_>) {
     }
 }
 
-fn check_peer(errors: &mut Errors, peer: &Node<'_>, known: &HashSet<&str>) {
+fn check_peer(errors: &mut Errors, peer: &Node<'_, '_>, known: &HashSet<&str>) {
     let mut count = 0;
     for field in ["podSelector", "namespaceSelector"] {
         let selector = peer.get(field);
@@ -105,7 +110,7 @@ fn check_peer(errors: &mut Errors, peer: &Node<'_>, known: &HashSet<&str>) {
     }
 }
 
-fn check_block(errors: &mut Errors, block: &Node<'_>, known: &HashSet<&str>) {
+fn check_block(errors: &mut Errors, block: &Node<'_, '_>, known: &HashSet<&str>) {
     let range = block.get("cidr");
     if !range.check_given(errors, "") {
         return;
@@ -113,7 +118,9 @@ fn check_block(errors: &mut Errors, block: &Node<'_>, known: &HashSet<&str>) {
     if !known.contains(range.text()) {
         cidr(errors, &range, AddressForm::Legacy);
     }
-    let Some(whole) = Cidr::parse(range.text()) else { return };
+    let Some(whole) = Cidr::parse(range.text()) else {
+        return;
+    };
     for except in block.get("except").items() {
         if !known.contains(except.text()) {
             cidr(errors, &except, AddressForm::Legacy);
@@ -197,7 +204,7 @@ pub(crate) fn service_cidr(object: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-fn service_ranges(errors: &mut Errors, spec: &Node<'_>, ranges: &Node<'_>) {
+fn service_ranges(errors: &mut Errors, spec: &Node<'_, '_>, ranges: &Node<'_, '_>) {
     match ranges.list().len() {
         0 => return ranges.required(errors, "at least one CIDR required"),
         1 | 2 => {}
@@ -213,7 +220,8 @@ fn service_ranges(errors: &mut Errors, spec: &Node<'_>, ranges: &Node<'_>) {
         .filter_map(|range| Some(Cidr::parse(range.text())?.address.is_ipv4()))
         .collect();
     if matches!(families[..], [first, second] if first == second) {
-        let detail = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
+        let detail =
+            "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
         ranges.invalid(errors, detail);
     }
 }
@@ -252,7 +260,7 @@ pub(crate) fn endpoint_slice(object: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-fn slice_ports(errors: &mut Errors, ports: &Node<'_>) {
+fn slice_ports(errors: &mut Errors, ports: &Node<'_, '_>) {
     if !ports.check_count(errors, PORTS_MAX) {
         return;
     }
@@ -277,7 +285,7 @@ fn slice_ports(errors: &mut Errors, ports: &Node<'_>) {
     }
 }
 
-fn check_endpoint(errors: &mut Errors, endpoint: &Node<'_>, kind: &str) {
+fn check_endpoint(errors: &mut Errors, endpoint: &Node<'_, '_>, kind: &str) {
     let addresses = endpoint.get("addresses");
     if addresses.is_empty() {
         addresses.required(errors, "");
@@ -331,7 +339,7 @@ fn check_endpoint(errors: &mut Errors, endpoint: &Node<'_>, kind: &str) {
 }
 
 /// An address of the right family that other machines can reach.
-fn check_address(errors: &mut Errors, addresses: &Node<'_>, node: &Node<'_>, kind: &str) {
+fn check_address(errors: &mut Errors, addresses: &Node<'_, '_>, node: &Node<'_, '_>, kind: &str) {
     let Ok(address) = node.text().parse::<IpAddr>() else {
         return;
     };
@@ -380,7 +388,12 @@ pub(crate) fn endpoint_slice_warnings(object: &Value, old: Option<&Value>) -> Ve
     );
     if !is_own {
         for endpoint in root.get("endpoints").items() {
-            warnings.extend(endpoint.get("addresses").items().filter_map(|node| ip_warning(&node)));
+            warnings.extend(
+                endpoint
+                    .get("addresses")
+                    .items()
+                    .filter_map(|node| ip_warning(&node)),
+            );
         }
     }
     warnings

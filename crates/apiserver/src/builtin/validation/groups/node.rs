@@ -12,25 +12,25 @@ pub(super) type Errors = Vec<FieldError>;
 /// A value and the steps that lead to it. The path is put together when something is wrong, not before: a valid object pays
 /// for looking alone.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Node<'a> {
-    value: &'a Value,
-    up: Option<&'a Node<'a>>,
-    step: Step<'a>,
+pub(crate) struct Node<'v, 'p> {
+    value: &'v Value,
+    up: Option<&'p Self>,
+    step: Step<'p>,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Step<'a> {
+enum Step<'p> {
     Root,
-    Field(&'a str),
+    Field(&'p str),
     Index(usize),
-    Key(&'a str),
+    Key(&'p str),
 }
 
 static NULL: Value = Value::Null;
 
-impl<'a> Node<'a> {
+impl<'v, 'p> Node<'v, 'p> {
     /// The object itself.
-    pub(super) fn root(value: &'a Value) -> Self {
+    pub(super) fn root(value: &'v Value) -> Self {
         Self {
             value,
             up: None,
@@ -39,7 +39,7 @@ impl<'a> Node<'a> {
     }
 
     /// A field of this object; null if it is absent. Several steps may be joined by dots.
-    pub(super) fn get<'b>(&'b self, field: &'b str) -> Node<'b> {
+    pub(super) fn get<'b>(&'b self, field: &'b str) -> Node<'v, 'b> {
         Node {
             value: field
                 .split('.')
@@ -51,7 +51,7 @@ impl<'a> Node<'a> {
     }
 
     /// The elements of this list.
-    pub(super) fn items<'b>(&'b self) -> impl ExactSizeIterator<Item = Node<'b>> {
+    pub(super) fn items<'b>(&'b self) -> impl ExactSizeIterator<Item = Node<'v, 'b>> {
         self.list().iter().enumerate().map(move |(index, value)| Node {
             value,
             up: Some(self),
@@ -60,19 +60,23 @@ impl<'a> Node<'a> {
     }
 
     /// The entries of this map.
-    pub(super) fn entries<'b>(&'b self) -> impl Iterator<Item = (&'b str, Node<'b>)> {
-        self.value.as_object().into_iter().flatten().map(move |(key, value)| {
-            let node = Node {
-                value,
-                up: Some(self),
-                step: Step::Key(key),
-            };
-            (key.as_str(), node)
-        })
+    pub(super) fn entries<'b>(&'b self) -> impl Iterator<Item = (&'v str, Node<'v, 'b>)> {
+        self.value
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(move |(key, value)| {
+                let node = Node {
+                    value,
+                    up: Some(self),
+                    step: Step::Key(key),
+                };
+                (key.as_str(), node)
+            })
     }
 
     /// An entry of this map.
-    pub(super) fn key<'b>(&'b self, key: &'b str) -> Node<'b> {
+    pub(super) fn key<'b>(&'b self, key: &'b str) -> Node<'v, 'b> {
         Node {
             value: self.value.get(key).unwrap_or(&NULL),
             up: Some(self),
@@ -80,17 +84,17 @@ impl<'a> Node<'a> {
         }
     }
 
-    pub(super) fn value(&self) -> &'a Value {
+    pub(super) fn value(&self) -> &'v Value {
         self.value
     }
 
     /// The elements of this list; none if it is no list.
-    pub(super) fn list(&self) -> &'a [Value] {
+    pub(super) fn list(&self) -> &'v [Value] {
         self.value.as_array().map(Vec::as_slice).unwrap_or_default()
     }
 
     /// This text, empty if it is none.
-    pub(super) fn text(&self) -> &'a str {
+    pub(super) fn text(&self) -> &'v str {
         self.value.as_str().unwrap_or_default()
     }
 
@@ -134,7 +138,7 @@ impl<'a> Node<'a> {
     }
 
     /// Whether two values are the same to Go (see [`semantically_equal`]).
-    pub(super) fn equals(&self, other: &Node<'_>) -> bool {
+    pub(super) fn equals(&self, other: &Node<'_, '_>) -> bool {
         semantically_equal(Some(self.value), Some(other.value))
     }
 
@@ -248,21 +252,21 @@ impl<'a> Node<'a> {
     }
 
     /// The value is the same as before.
-    pub(super) fn check_unchanged(&self, errors: &mut Errors, old: &Node<'_>) {
+    pub(super) fn check_unchanged(&self, errors: &mut Errors, old: &Node<'_, '_>) {
         if !self.equals(old) {
             self.invalid(errors, IMMUTABLE);
         }
     }
 
     /// The same where upstream declares it by a tag: it does not tell the new value then.
-    pub(super) fn check_unchanged_declared(&self, errors: &mut Errors, old: &Node<'_>) {
+    pub(super) fn check_unchanged_declared(&self, errors: &mut Errors, old: &Node<'_, '_>) {
         if !self.equals(old) {
             self.invalid_as(errors, Value::Null, IMMUTABLE);
         }
     }
 
     /// Some fields of this object are the same as before.
-    pub(super) fn check_fixed(&self, errors: &mut Errors, old: &Node<'_>, fields: &[&str]) {
+    pub(super) fn check_fixed(&self, errors: &mut Errors, old: &Node<'_, '_>, fields: &[&str]) {
         for field in fields {
             self.get(field).check_unchanged(errors, &old.get(field));
         }

@@ -33,7 +33,12 @@ pub(crate) fn budget_status(subresource: &str, new: &Value, _: &Value) -> Errors
         let root = Node::root(new);
         let status = root.get("status");
         conditions(&mut errors, &status.get("conditions"));
-        let counters = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
+        let counters = [
+            "disruptionsAllowed",
+            "currentHealthy",
+            "desiredHealthy",
+            "expectedPods",
+        ];
         status.check_counters(&mut errors, &counters);
     }
     errors

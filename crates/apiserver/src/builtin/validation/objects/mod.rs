@@ -3,7 +3,6 @@
 mod cluster;
 mod config;
 mod definition;
-mod network;
 mod pod;
 mod policy;
 mod service;
@@ -13,8 +12,7 @@ mod workloads;
 pub(crate) use cluster::*;
 pub(crate) use config::*;
 pub(crate) use definition::{custom_resource_definition, custom_resource_definition_update};
-pub(crate) use network::*;
-pub(crate) use pod::{pod, pod_template, pod_update};
+pub(crate) use pod::{pod, pod_template, pod_update, template as pod_template_spec};
 pub(crate) use policy::*;
 pub(crate) use service::*;
 pub(crate) use storage::*;

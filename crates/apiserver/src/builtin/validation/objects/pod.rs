@@ -28,7 +28,7 @@ pub(crate) fn pod_template(object: &Value) -> Vec<FieldError> {
 }
 
 /// Checks a template: the metadata of its pods and their specification.
-pub(super) fn template(template: &Value, path: &FieldPath) -> Vec<FieldError> {
+pub(crate) fn template(template: &Value, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let meta = path.child("metadata");
     metadata::labels(&mut errors, template, "/metadata/labels", &meta.child("labels"));

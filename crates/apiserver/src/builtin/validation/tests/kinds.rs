@@ -266,58 +266,6 @@ fn other_groups() {
         &["value: Forbidden: may not be changed in an update."],
     );
     check(
-        "autoscaling",
-        "horizontalpodautoscalers",
-        &json!({"spec": {"minReplicas": 3, "maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}}),
-        &["spec.maxReplicas: Invalid value: 2: must be greater than or equal to `minReplicas`"],
-    );
-    check(
-        "policy",
-        "poddisruptionbudgets",
-        &json!({"spec": {"minAvailable": "1", "maxUnavailable": "120%"}}),
-        &[
-            "spec: Invalid value: {\"maxUnavailable\":\"120%\",\"minAvailable\":\"1\"}: minAvailable and maxUnavailable cannot be \
-         both set",
-            "spec.minAvailable: Invalid value: \"1\": a valid percent string must be a numeric string followed by an ending '%' \
-         (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
-            "spec.maxUnavailable: Invalid value: \"120%\": must not be greater than 100%",
-        ],
-    );
-    check(
-        "networking.k8s.io",
-        "ingresses",
-        &json!({"spec": {}}),
-        &["spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"],
-    );
-    let rule = |path: Value| json!({"spec": {"rules": [{"host": "a.b", "http": {"paths": [path]}}]}});
-    check(
-        "networking.k8s.io",
-        "ingresses",
-        &rule(
-            json!({"pathType": "Prefix", "path": "/", "backend": {"service": {"name": "s", "port": {"number": 80}}}}),
-        ),
-        &[],
-    );
-    check(
-        "networking.k8s.io",
-        "ingresses",
-        &rule(json!({"backend": {"service": {"port": {}}}})),
-        &[
-            "spec.rules[0].http.paths[0].pathType: Required value: pathType must be specified",
-            "spec.rules[0].http.paths[0].backend.service.name: Required value",
-            "spec.rules[0].http.paths[0].backend.service: Required value: port name or number is required",
-        ],
-    );
-    check(
-        "networking.k8s.io",
-        "networkpolicies",
-        &json!({"spec": {"podSelector": {}, "policyTypes": ["Both"], "ingress": [{"from": [{}]}]}}),
-        &[
-            "spec.policyTypes[0]: Unsupported value: \"Both\": supported values: \"Egress\", \"Ingress\"",
-            "spec.ingress[0].from[0]: Required value: must specify a peer",
-        ],
-    );
-    check(
         "admissionregistration.k8s.io",
         "validatingwebhookconfigurations",
         &json!({"webhooks": [{"name": "short", "clientConfig": {}, "timeoutSeconds": 31}]}),

@@ -1,5 +1,6 @@
 //! Validation, as tables: an object and the messages that it gets.
 
+mod groups;
 mod kinds;
 mod pods;
 
