@@ -30,6 +30,7 @@
 //! # Ok::<(), kubewright_schema::SchemaError>(())
 //! ```
 
+mod apply;
 mod defaulting;
 mod format;
 mod number;

@@ -21,11 +21,15 @@ impl Kind {
 
     /// A value without a field: an item of a list, an entry of a map.
     fn of(value: Value) -> Self {
+        let map = match value {
+            Value::Object(id) => id.get().map_type,
+            _ => MapType::Granular,
+        };
         Self {
             value,
             list: Relationship::Atomic,
             keys: Keys::Static(&[]),
-            map: MapType::Granular,
+            map,
         }
     }
 
@@ -43,6 +47,7 @@ impl Kind {
             value: field.value,
             list,
             keys,
+            // Of the field or of its type; a field may also declare its own part of an atomic type granular.
             map: field.map_type,
         }
     }
@@ -75,37 +80,27 @@ impl Kind {
     }
 
     pub(super) fn map(self) -> Option<MapRef<'static>> {
-        let relationship = |ty: MapType| match ty {
+        let relationship = match self.map {
             MapType::Granular => Relationship::Separable,
             MapType::Atomic => Relationship::Atomic,
         };
-        match self.value {
-            Value::Object(id) => {
-                let ty = id.get();
-                let atomic = [self.map, ty.map_type].contains(&MapType::Atomic);
-                Some(MapRef {
-                    relationship: relationship(if atomic {
-                        MapType::Atomic
-                    } else {
-                        MapType::Granular
-                    }),
-                    members: Members::Object(ty),
-                })
+        let (relationship, members) = match self.value {
+            // What declares no members may have any.
+            Value::Object(id) if id.get().fields().is_empty() => {
+                (relationship, Members::Any(TypeRef::DEDUCED))
             }
-            Value::Map(entry) => Some(MapRef {
-                relationship: relationship(self.map),
-                members: Members::Any(Self::below(*entry)),
-            }),
-            Value::RawExtension => Some(MapRef {
-                relationship: Relationship::Atomic,
-                members: Members::Any(TypeRef::UNTYPED),
-            }),
-            value if value == Value::FieldsV1 || is_free(value) => Some(MapRef {
-                relationship: relationship(self.map),
-                members: Members::Any(TypeRef::DEDUCED),
-            }),
-            _ => None,
-        }
+            Value::Object(id) => (relationship, Members::Object(id.get())),
+            Value::Map(entry) => (relationship, Members::Any(Self::below(*entry))),
+            Value::RawExtension => (Relationship::Atomic, Members::Any(TypeRef::UNTYPED)),
+            value if value == Value::FieldsV1 || is_free(value) => {
+                (relationship, Members::Any(TypeRef::DEDUCED))
+            }
+            _ => return None,
+        };
+        Some(MapRef {
+            relationship,
+            members,
+        })
     }
 
     pub(super) fn zero_value(self) -> Json {
@@ -113,6 +108,22 @@ impl Kind {
             Value::Object(id) => zero_object(id),
             _ => Json::Object(Map::new()),
         }
+    }
+}
+
+/// The default of a field. What Go always writes has its zero value for one in upstream's OpenAPI documents.
+pub(super) fn default(field: &Field) -> Option<Json> {
+    if let Some(text) = field.default {
+        return serde_json::from_str(text).ok();
+    }
+    if field.presence != Presence::Always {
+        return None;
+    }
+    match field.value {
+        Value::String => Some(Json::from("")),
+        Value::Boolean => Some(Json::from(false)),
+        Value::Int32 | Value::Int64 | Value::Double => Some(Json::from(0)),
+        _ => None,
     }
 }
 

@@ -248,10 +248,7 @@ impl<'t> MapRef<'t> {
     pub(crate) fn default(&self, name: &str) -> Option<Cow<'t, Value>> {
         match self.members {
             Members::Any(_) => None,
-            Members::Object(ty) => {
-                let text = ty.field(name)?.default?;
-                serde_json::from_str(text).ok().map(Cow::Owned)
-            }
+            Members::Object(ty) => kinds::default(ty.field(name)?).map(Cow::Owned),
             Members::Schema(_, map) => map.fields.get(name)?.default.as_ref().map(Cow::Borrowed),
         }
     }

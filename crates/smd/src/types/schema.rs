@@ -155,6 +155,19 @@ impl Schema {
         Ok(schema)
     }
 
+    /// A schema of one type, see [`root`](Self::root).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn single(root: Atom) -> Result<Self, SchemaError> {
+        Self::new(BTreeMap::from([(String::new(), root)]))
+    }
+
+    /// The type of a schema of one type; of others, a deduced one.
+    pub fn root(&self) -> TypeRef<'_> {
+        self.named("").unwrap_or(TypeRef::DEDUCED)
+    }
+
     /// The type with a name.
     pub fn named(&self, name: &str) -> Option<TypeRef<'_>> {
         let atom = self.types.get(name)?;
