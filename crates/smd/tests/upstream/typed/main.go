@@ -1,6 +1,6 @@
 // Writes cases.json: questions with the answers that structured-merge-diff gives to them.
 //
-//	go run . 16 7000 > cases.json
+//	go run ./typed 16 7000 > cases.json
 //
 // The arguments are how many cases of each sort there shall be, and the seed of the first one. It needs a go.mod that
 // requires sigs.k8s.io/structured-merge-diff/v6 v6.4.2.
@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
-
 
 type M = map[string]interface{}
 type L = []interface{}
