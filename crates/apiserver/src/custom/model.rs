@@ -82,12 +82,12 @@ impl CustomModel {
         self.shape.schema.validate(object, old)
     }
 
-    /// The fields that a selector may name besides those of the metadata.
-    pub(crate) fn selectable_names(&self) -> impl Iterator<Item = &str> {
+    /// Whether field selectors may name `field`.
+    pub(crate) fn is_selectable(&self, field: &str) -> bool {
         self.shape
             .selectable
             .iter()
-            .map(|selectable| selectable.name.as_str())
+            .any(|selectable| selectable.name == field)
     }
 
     /// The value of such a field.

@@ -1,7 +1,6 @@
 //! The verbs.
 
 mod binding;
-mod continuation;
 mod conversion;
 mod create;
 mod delete;

@@ -1,21 +1,27 @@
-//! One document: the paths and schemas of one group-version.
+//! What documents are made of: the paths and schemas of one group-version.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use kubewright_kinds as kinds;
 use kubewright_schema::openapi::{
-    BuiltinSchemas, CustomResource, Descriptions, LIST_META, OBJECT_META, custom_resource_list_schema,
-    custom_resource_schema, model_name,
+    CustomResource, Descriptions, Dialect, custom_resource_list_schema, custom_resource_schema, model_name,
 };
 use serde_json::{Map, Value, json};
 
-use super::operation;
+use super::{operation, roots};
 use crate::registry::{Resource, Subresource, Version};
 use crate::server::Server;
 use crate::storage::Key;
 
-/// The schemas that definitions give their kinds in one version, by plural.
-pub(super) type CustomSchemas = BTreeMap<String, Value>;
+/// What definitions say of their kinds in one version, by plural.
+pub(super) type CustomSchemas = BTreeMap<String, CustomSchema>;
+
+/// What a definition says of its kind in one version.
+#[derive(Debug, Default)]
+pub(super) struct CustomSchema {
+    schema: Option<Value>,
+    selectable_fields: Vec<String>,
+}
 
 /// Reads them: a server keeps compiled schemas only, and descriptions are no part of those.
 pub(super) async fn custom_schemas(server: &Server, version: &Version) -> CustomSchemas {
@@ -42,67 +48,112 @@ pub(super) async fn custom_schemas(server: &Server, version: &Version) -> Custom
             .into_iter()
             .flatten()
             .find(|found| found["name"] == *resource.version);
-        if let Some(schema) = found.and_then(|found| found.pointer_mut("/schema/openAPIV3Schema")) {
-            schemas.insert(resource.plural.clone(), schema.take());
-        }
+        let Some(found) = found else { continue };
+        let fields = found["selectableFields"].as_array().into_iter().flatten();
+        let custom = CustomSchema {
+            selectable_fields: fields
+                .filter_map(|field| Some(field["jsonPath"].as_str()?.to_owned()))
+                .collect(),
+            schema: found.pointer_mut("/schema/openAPIV3Schema").map(Value::take),
+        };
+        schemas.insert(resource.plural.clone(), custom);
     }
     schemas
 }
 
-/// Makes the document.
+/// Makes the document of the third version.
 pub(super) fn make(version: &Version, custom: &CustomSchemas, descriptions: &dyn Descriptions) -> Value {
-    let mut paths = Map::new();
+    let paths = paths(version);
     let mut schemas = Map::new();
+    add_custom(&mut schemas, version, custom, descriptions, Dialect::V3);
+    let mut found = BTreeSet::new();
+    references(&paths, &mut found);
+    schemas.values().for_each(|schema| references(schema, &mut found));
+    roots::add_schemas(&mut schemas, &found, descriptions);
+    whole(paths, schemas)
+}
+
+/// A document of the third version.
+pub(super) fn whole(paths: Value, schemas: Map<String, Value>) -> Value {
+    json!({
+        "openapi": "3.0.0",
+        "info": info(),
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": security(),
+        },
+    })
+}
+
+/// The paths of a version, as the third version of OpenAPI has them.
+pub(super) fn paths(version: &Version) -> Value {
+    let mut paths = Map::new();
     if let Some(resource) = version.resources.first() {
         paths.insert(
             format!("{}/", operation::root(resource)),
             operation::discovery(resource),
         );
     }
-    let mut roots = BTreeSet::new();
     for resource in &version.resources {
-        let types = Types::of(resource);
-        operation::add_paths(&mut paths, resource, &types);
-        if resource.model.custom().is_some() {
-            roots.extend([OBJECT_META, LIST_META]);
-            let names = names(resource);
-            let schema = custom.get(&resource.plural);
-            schemas.insert(types.object, custom_resource_schema(&names, schema, descriptions));
-            schemas.insert(types.list, custom_resource_list_schema(&names, descriptions));
-        }
+        operation::add_paths(&mut paths, resource, &Types::of(resource));
     }
-    paths
-        .values()
-        .for_each(|operations| references(operations, &mut roots));
-    let builtin = BuiltinSchemas::new(descriptions).components(roots);
-    schemas.extend(
-        builtin
-            .into_iter()
-            .map(|(name, schema)| (name.to_owned(), schema)),
-    );
-    json!({
-        "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": format!("v1.{}.0+kubewright", kinds::KUBERNETES_MINOR)},
-        "paths": paths,
-        "components": {
-            "schemas": schemas,
-            "securitySchemes": {"BearerToken": {
-                "type": "apiKey", "in": "header", "name": "authorization", "description": "Bearer Token authentication",
-            }},
-        },
-    })
+    paths.into()
 }
 
-/// The names of the schemas that a part of the document refers to.
-fn references<'v>(part: &'v Value, found: &mut BTreeSet<&'v str>) {
+/// Adds the schemas of a version's custom resources.
+pub(super) fn add_custom(
+    schemas: &mut Map<String, Value>,
+    version: &Version,
+    custom: &CustomSchemas,
+    descriptions: &dyn Descriptions,
+    dialect: Dialect,
+) {
+    let unknown = CustomSchema::default();
+    for resource in version
+        .resources
+        .iter()
+        .filter(|resource| resource.model.custom().is_some())
+    {
+        let types = Types::of(resource);
+        let custom = custom.get(&resource.plural).unwrap_or(&unknown);
+        let names = CustomResource {
+            group: &resource.group,
+            version: &resource.version,
+            kind: &resource.kind,
+            list_kind: &resource.list_kind,
+            plural: &resource.plural,
+            selectable_fields: &custom.selectable_fields,
+        };
+        let object = custom_resource_schema(&names, custom.schema.as_ref(), descriptions, dialect);
+        schemas.insert(types.object, object);
+        let list = custom_resource_list_schema(&names, descriptions, dialect);
+        schemas.insert(types.list, list);
+    }
+}
+
+/// The names of the schemas that a part of a document refers to, in either dialect.
+pub(super) fn references(part: &Value, found: &mut BTreeSet<String>) {
     match part {
         Value::Object(fields) => fields.iter().for_each(|(key, value)| match value.as_str() {
-            Some(text) if key == "$ref" => found.extend(text.strip_prefix(operation::REFERENCE)),
+            Some(text) if key == "$ref" => found.extend(text.rsplit('/').next().map(str::to_owned)),
             _ => references(value, found),
         }),
         Value::Array(items) => items.iter().for_each(|item| references(item, found)),
         _ => {}
     }
+}
+
+/// What a document is called.
+pub(super) fn info() -> Value {
+    json!({"title": "Kubernetes", "version": format!("v1.{}.0+kubewright", kinds::KUBERNETES_MINOR)})
+}
+
+/// How clients say who they are.
+pub(super) fn security() -> Value {
+    json!({"BearerToken": {
+        "type": "apiKey", "in": "header", "name": "authorization", "description": "Bearer Token authentication",
+    }})
 }
 
 /// The names of a resource's schemas.
@@ -147,16 +198,6 @@ pub(super) fn type_of_subresource(resource: &Resource, subresource: &Subresource
     kinds::table()
         .kind(group, version, kind)
         .map_or_else(|| STATUS.to_owned(), |ty| ty.name.to_owned())
-}
-
-fn names(resource: &Resource) -> CustomResource<'_> {
-    CustomResource {
-        group: &resource.group,
-        version: &resource.version,
-        kind: &resource.kind,
-        list_kind: &resource.list_kind,
-        plural: &resource.plural,
-    }
 }
 
 pub(super) const API_RESOURCE_LIST: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.APIResourceList";

@@ -1,13 +1,15 @@
-//! OpenAPI v3: an index of group-versions and a document for each.
+//! OpenAPI: of the third version an index and a document for each group-version, of the second one document of all.
 //!
-//! Upstream: kube-openapi `pkg/handler3`, KEP-2896. A document's address carries a hash that stands for its content, so clients
-//! keep documents for good. The hash is made from what the document would be made from (what is served, and the generation of
-//! each definition), so the index costs no document; documents are made when asked for, and kept compressed.
-//!
-//! OpenAPI v2 describes no kind: see [`v2`].
+//! Upstream: kube-openapi `pkg/handler` and `pkg/handler3`, KEP-2896. A document of the third version has an address with a hash that
+//! stands for its content, so clients keep documents for good. The hash is made from what the document would be made from (what is
+//! served, and the generation of each definition), so the index costs no document; documents are made when asked for, in the form that
+//! is asked for, and kept compressed until what they describe changes.
 
+mod connect;
 mod document;
+mod gnostic;
 mod operation;
+mod roots;
 mod v2;
 
 use std::collections::{BTreeMap, HashMap};
@@ -19,6 +21,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use jiff::{SignedDuration, Timestamp};
 use kubewright_net::Body;
 pub use kubewright_schema::openapi::Descriptions;
 use kubewright_schema::openapi::NoDescriptions;
@@ -28,22 +31,26 @@ use sha2::{Digest, Sha256};
 
 use crate::codec;
 use crate::error::{ApiResult, json_response};
-use crate::registry::{Registry, Version};
+use crate::registry::{Registry, Resource, Version};
 use crate::request::media::{self, accept_clauses};
 use crate::server::Server;
 
 /// Makes and keeps the documents.
 pub(crate) struct OpenApi {
-    descriptions: Option<Arc<dyn Descriptions>>,
+    descriptions: Arc<dyn Descriptions>,
+    /// Whether there are descriptions: a document without is another one.
+    is_described: bool,
     kept: Mutex<Kept>,
+    /// Held while the large document of the second version is made, so that it is made once for all that wait for it.
+    making: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
 struct Kept {
     /// The index, and the registry that it is of.
     index: Option<(Arc<Registry>, Arc<Index>)>,
-    /// Compressed documents by their hash: at most one for each group-version that is served.
-    documents: HashMap<String, Bytes>,
+    /// Compressed documents by their hash and form: at most two for each name in the index, and two of the second version.
+    documents: HashMap<(String, Format), Bytes>,
 }
 
 /// Which documents there are.
@@ -51,20 +58,31 @@ struct Index {
     body: Bytes,
     etag: String,
     hashes: BTreeMap<String, String>,
+    /// The hash of the document of the second version.
+    v2: String,
+}
+
+/// The form of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Format {
+    Json,
+    Protobuf,
 }
 
 impl OpenApi {
     pub(crate) fn new(descriptions: Option<Arc<dyn Descriptions>>) -> Self {
         Self {
-            descriptions,
+            is_described: descriptions.is_some(),
+            descriptions: descriptions.unwrap_or_else(|| Arc::new(NoDescriptions)),
             kept: Mutex::default(),
+            making: tokio::sync::Mutex::default(),
         }
     }
 
     /// The answer for an OpenAPI path; `None` for another path.
     ///
     /// # Errors
-    /// 406 for a client that takes no JSON.
+    /// 406 for a client that takes no form of a document.
     pub(crate) async fn respond(
         &self,
         server: &Server,
@@ -73,7 +91,7 @@ impl OpenApi {
         headers: &HeaderMap,
     ) -> ApiResult<Option<Response<Body>>> {
         if path == "/openapi/v2" {
-            return v2::respond(headers).map(Some);
+            return self.respond_v2(server, headers).await.map(Some);
         }
         let Some(rest) = path.strip_prefix("/openapi/v3") else {
             return Ok(None);
@@ -81,38 +99,52 @@ impl OpenApi {
         let registry = server.registry();
         let index = self.index(&registry);
         if rest.is_empty() {
-            check_accept(headers)?;
-            return Ok(Some(tagged(
-                headers,
-                &index.etag,
-                Content::Plain(index.body.clone()),
-            )));
+            // As upstream, whatever the client accepts: the index has one form.
+            let content = Content::Plain(index.body.clone());
+            return Ok(Some(tagged(headers, &index.etag, JSON, content)));
         }
-        let Some(name) = rest.strip_prefix('/') else {
+        let name = rest.strip_prefix('/').unwrap_or_default();
+        let Some(hash) = index.hashes.get(name) else {
             return Ok(None);
         };
-        let (Some(hash), Some(version)) = (index.hashes.get(name), version_of(&registry, name)) else {
-            return Ok(None);
-        };
-        check_accept(headers)?;
+        let format = accepted(headers, &V3_PROTOBUF)?;
         let asked = form_urlencoded::parse(query.as_bytes())
             .find(|(key, _)| key == "hash")
             .map(|(_, value)| value);
         if asked.as_ref().is_some_and(|asked| *asked != *hash) {
             return Ok(Some(moved(name, hash)));
         }
-        let document = self.document(server, version, hash, &index).await;
-        let content = if accepts_gzip(headers) {
-            Content::Gzip(document)
-        } else {
-            Content::Plain(unzip(&document))
+        let key = (hash.clone(), format);
+        let Some(document) = self.document(server, &registry, name, key, &index).await else {
+            return Ok(None);
         };
-        let mut response = tagged(headers, hash, content);
+        let content_type = match format {
+            Format::Json => JSON,
+            Format::Protobuf => V3_PROTOBUF[0],
+        };
+        let mut response = tagged(headers, hash, content_type, Content::of(document, headers));
         if asked.is_some() {
-            let forever = HeaderValue::from_static("public, immutable");
-            response.headers_mut().insert(header::CACHE_CONTROL, forever);
+            add_forever(server.now(), response.headers_mut());
         }
         Ok(Some(response))
+    }
+
+    async fn respond_v2(&self, server: &Server, headers: &HeaderMap) -> ApiResult<Response<Body>> {
+        let format = accepted(headers, &V2_PROTOBUF)?;
+        let registry = server.registry();
+        let index = self.index(&registry);
+        let key = (index.v2.clone(), format);
+        let document = self.document_v2(server, &registry, key, &index).await;
+        let content_type = match format {
+            Format::Json => JSON,
+            Format::Protobuf => V2_PROTOBUF[0],
+        };
+        Ok(tagged(
+            headers,
+            &index.v2,
+            content_type,
+            Content::of(document, headers),
+        ))
     }
 
     fn index(&self, registry: &Arc<Registry>) -> Arc<Index> {
@@ -124,21 +156,21 @@ impl OpenApi {
         }
         let index = Arc::new(self.make_index(registry));
         kept.documents
-            .retain(|hash, _| index.hashes.values().any(|served| served == hash));
+            .retain(|(hash, _), _| *hash == index.v2 || index.hashes.values().any(|served| served == hash));
         kept.index = Some((registry.clone(), index.clone()));
         index
     }
 
     fn make_index(&self, registry: &Registry) -> Index {
         let mut hashes = BTreeMap::new();
-        for group in registry.groups() {
-            for version in &group.versions {
-                let name = if group.name.is_empty() {
-                    format!("api/{}", version.name)
-                } else {
-                    format!("apis/{}/{}", group.name, version.name)
-                };
-                let hash = self.hash_of(&name, version);
+        for root in roots::all(registry) {
+            let hash = self.hash_of(&root.name, &[]);
+            hashes.insert(root.name, hash);
+        }
+        for version in v2::versions(registry) {
+            if let Some(resource) = version.resources.first() {
+                let name = operation::root(resource).trim_start_matches('/').to_owned();
+                let hash = self.hash_of(&name, &version.resources);
                 hashes.insert(name, hash);
             }
         }
@@ -150,11 +182,18 @@ impl OpenApi {
         });
         let body = codec::to_json(&json!({"paths": paths.collect::<serde_json::Map<_, _>>()}));
         let etag = hex(&Sha256::digest(&body));
-        Index { body, etag, hashes }
+        // The index names all that the other document is made from, too.
+        let v2 = hex(&Sha256::new_with_prefix("v2").chain_update(&body).finalize());
+        Index {
+            body,
+            etag,
+            hashes,
+            v2,
+        }
     }
 
     /// A hash of all that a document is made from.
-    fn hash_of(&self, name: &str, version: &Version) -> String {
+    fn hash_of(&self, name: &str, resources: &[Arc<Resource>]) -> String {
         let mut hash = Sha256::new();
         let mut add = |text: &str| {
             hash.update(text);
@@ -162,12 +201,8 @@ impl OpenApi {
         };
         add(env!("CARGO_PKG_VERSION"));
         add(name);
-        add(if self.descriptions.is_some() {
-            "described"
-        } else {
-            ""
-        });
-        for resource in &version.resources {
+        add(if self.is_described { "described" } else { "" });
+        for resource in resources {
             add(&resource.plural);
             add(&resource.kind);
             add(&resource.verbs.join(","));
@@ -179,32 +214,87 @@ impl OpenApi {
         hex(&hash.finalize())
     }
 
-    async fn document(&self, server: &Server, version: &Version, hash: &str, index: &Index) -> Bytes {
-        if let Some(document) = self.kept.lock().documents.get(hash) {
+    /// The compressed document with a name of the index; `None` if the registry does not serve it.
+    async fn document(
+        &self,
+        server: &Server,
+        registry: &Registry,
+        name: &str,
+        key: (String, Format),
+        index: &Index,
+    ) -> Option<Bytes> {
+        if let Some(document) = self.kept.lock().documents.get(&key) {
+            return Some(document.clone());
+        }
+        let document = match version_of(registry, name) {
+            Some(version) => {
+                let schemas = document::custom_schemas(server, version).await;
+                document::make(version, &schemas, &*self.descriptions)
+            }
+            None => roots::all(registry)
+                .iter()
+                .find(|root| root.name == name)?
+                .document(&*self.descriptions),
+        };
+        let document = match key.1 {
+            Format::Json => zip(&codec::to_json(&document)),
+            Format::Protobuf => zip(&gnostic::encode(&gnostic::v3::DOCUMENT, &document)),
+        };
+        self.keep(key, &document, index);
+        Some(document)
+    }
+
+    /// The compressed document of the second version.
+    async fn document_v2(
+        &self,
+        server: &Server,
+        registry: &Arc<Registry>,
+        key: (String, Format),
+        index: &Index,
+    ) -> Bytes {
+        let _making = self.making.lock().await;
+        if let Some(document) = self.kept.lock().documents.get(&key) {
             return document.clone();
         }
-        let descriptions: &dyn Descriptions = match &self.descriptions {
-            Some(descriptions) => &**descriptions,
-            None => &NoDescriptions,
-        };
-        let schemas = document::custom_schemas(server, version).await;
-        let document = zip(&codec::to_json(&document::make(version, &schemas, descriptions)));
+        let mut custom = Vec::new();
+        for version in v2::versions(registry) {
+            custom.push(document::custom_schemas(server, version).await);
+        }
+        let (registry, descriptions, format) = (registry.clone(), self.descriptions.clone(), key.1);
+        // Tens of milliseconds of work: not on a thread that serves others.
+        let made = tokio::task::spawn_blocking(move || v2::make(&registry, &custom, &*descriptions, format));
+        let document: Bytes = made.await.unwrap_or_default().into();
+        self.keep(key, &document, index);
+        document
+    }
+
+    /// Keeps a document, unless the registry has moved on meanwhile: what it no longer serves is not kept.
+    fn keep(&self, key: (String, Format), document: &Bytes, index: &Index) {
         let mut kept = self.kept.lock();
-        // The registry may have moved on meanwhile; what it no longer serves is not kept.
         if kept
             .index
             .as_ref()
             .is_some_and(|(_, present)| std::ptr::eq(&**present, index))
         {
-            kept.documents.insert(hash.to_owned(), document.clone());
+            kept.documents.insert(key, document.clone());
         }
-        document
     }
 }
 
 enum Content {
     Plain(Bytes),
     Gzip(Bytes),
+}
+
+impl Content {
+    /// A compressed document, in the coding that the client takes.
+    fn of(document: Bytes, headers: &HeaderMap) -> Self {
+        if accepts_gzip(headers) {
+            Self::Gzip(document)
+        } else {
+            Self::Plain(unzip(&document))
+        }
+    }
 }
 
 /// The group-version that a document's name stands for.
@@ -216,14 +306,31 @@ fn version_of<'a>(registry: &'a Registry, name: &str) -> Option<&'a Version> {
     }
 }
 
-/// Documents are JSON alone; clients that also know the protobuf form take it.
-fn check_accept(headers: &HeaderMap) -> ApiResult<()> {
-    let is_json = |essence: &str| matches!(essence, "application/json" | "application/*" | "*/*");
-    if !headers.contains_key(header::ACCEPT) || accept_clauses(headers).any(|clause| is_json(clause.essence))
-    {
-        return Ok(());
+/// The form that the client names first of those that there are.
+fn accepted(headers: &HeaderMap, protobuf: &[&'static str; 2]) -> ApiResult<Format> {
+    for clause in accept_clauses(headers) {
+        if matches!(clause.essence, JSON | "application/*" | "*/*") {
+            return Ok(Format::Json);
+        }
+        if protobuf.contains(&clause.essence) {
+            return Ok(Format::Protobuf);
+        }
     }
-    Err(media::not_acceptable(&["application/json"]))
+    Err(media::not_acceptable(&[JSON, protobuf[0]]))
+}
+
+/// Lets clients keep an answer for good: what has a hash in its address does not change.
+///
+/// Client-go's cache knows no `immutable`, so upstream gives a year as well.
+fn add_forever(now: Timestamp, headers: &mut HeaderMap) {
+    let forever = HeaderValue::from_static("public, immutable");
+    headers.insert(header::CACHE_CONTROL, forever);
+    let expires = now
+        .saturating_add(YEAR)
+        .map(|at| at.strftime(HTTP_DATE).to_string());
+    if let Some(expires) = expires.ok().and_then(|at| HeaderValue::from_str(&at).ok()) {
+        headers.insert(header::EXPIRES, expires);
+    }
 }
 
 fn accepts_gzip(headers: &HeaderMap) -> bool {
@@ -248,7 +355,7 @@ fn moved(name: &str, hash: &str) -> Response<Body> {
 }
 
 /// The content, or 304 for a client that has it.
-fn tagged(headers: &HeaderMap, hash: &str, content: Content) -> Response<Body> {
+fn tagged(headers: &HeaderMap, hash: &str, content_type: &'static str, content: Content) -> Response<Body> {
     let etag = format!("\"{hash}\"");
     let known = headers
         .get(header::IF_NONE_MATCH)
@@ -274,9 +381,26 @@ fn tagged(headers: &HeaderMap, hash: &str, content: Content) -> Response<Body> {
     }
     response
         .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+        .headers_mut()
         .insert(header::VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
     response
 }
+
+const JSON: &str = "application/json";
+/// What upstream calls the protobuf forms, and what older clients ask for: that is no valid media type, so Go could not read it in an
+/// answer.
+const V2_PROTOBUF: [&str; 2] = [
+    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+];
+const V3_PROTOBUF: [&str; 2] = [
+    "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
+    "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+];
+const YEAR: SignedDuration = SignedDuration::from_hours(365 * 24);
+const HTTP_DATE: &str = "%a, %d %b %Y %H:%M:%S GMT";
 
 fn hex(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02X}")).collect()

@@ -2,10 +2,11 @@
 //!
 //! What clients read here is which kind an operation is for (`x-kubernetes-group-version-kind`), what it does
 //! (`x-kubernetes-action`) and which parameters it takes: kubectl looks for `fieldValidation` on the PATCH of a kind. Left out
-//! are the deprecated paths below `watch/`, and operations that carry no object, such as `exec`.
+//! are the deprecated paths below `watch/`, which upstream keeps for clients made from its document.
 
 use serde_json::{Map, Value, json};
 
+use super::connect;
 use super::document::{API_RESOURCE_LIST, DELETE_OPTIONS, PATCH, STATUS, Types, type_of_subresource};
 use crate::registry::{Resource, Subresource};
 use kubewright_core::Scope;
@@ -22,13 +23,25 @@ pub(super) fn root(resource: &Resource) -> String {
 
 /// What the path of a group-version itself answers.
 pub(super) fn discovery(resource: &Resource) -> Value {
-    let id = format!("get{}APIResources", group_version_words(resource));
-    json!({"get": {
-        "tags": [tag(resource)],
-        "description": "get available resources",
+    let Resource { group, version, .. } = resource;
+    let id = format!("get{}APIResources", words(group, Some(version)));
+    let get = plain(
+        &tag(group, Some(version)),
+        "get available resources",
+        &id,
+        API_RESOURCE_LIST,
+    );
+    json!({ "get": get })
+}
+
+/// An operation that reads what is no resource.
+pub(super) fn plain(tag: &str, description: &str, id: &str, schema: &str) -> Value {
+    json!({
+        "tags": [tag],
+        "description": description,
         "operationId": id,
-        "responses": responses(&["200"], API_RESOURCE_LIST, Produces::Objects),
-    }})
+        "responses": responses(&["200"], schema, Produces::Objects),
+    })
 }
 
 /// Adds the paths of a resource.
@@ -42,7 +55,11 @@ pub(super) fn add_paths(paths: &mut Map<String, Value>, resource: &Resource, typ
     };
     let collection = format!("{root}{within}/{}", resource.plural);
     let item = format!("{collection}/{{name}}");
-    let mut add = |path: String, wanted: Option<Place>, subject: &Subject<'_>, parameters: &[Parameter]| {
+    let add = |paths: &mut Map<String, Value>,
+               path: String,
+               wanted: Option<Place>,
+               subject: &Subject<'_>,
+               parameters: &[Parameter]| {
         let verbs = subject.verbs.iter().filter_map(|verb| Operation::of(verb));
         let operations: Vec<Operation> = verbs
             .filter(|operation| wanted.is_none_or(|wanted| operation.place == wanted))
@@ -73,8 +90,14 @@ pub(super) fn add_paths(paths: &mut Map<String, Value>, resource: &Resource, typ
     } else {
         &[name, PRETTY]
     };
-    add(collection, Some(Place::Collection), &subject, in_collection);
-    add(item.clone(), Some(Place::Item), &subject, in_item);
+    add(
+        paths,
+        collection,
+        Some(Place::Collection),
+        &subject,
+        in_collection,
+    );
+    add(paths, item.clone(), Some(Place::Item), &subject, in_item);
     if is_namespaced && resource.offers("list") {
         let everywhere = Subject {
             namespaced: "",
@@ -83,18 +106,30 @@ pub(super) fn add_paths(paths: &mut Map<String, Value>, resource: &Resource, typ
             ..subject
         };
         add(
+            paths,
             format!("{root}/{}", resource.plural),
             Some(Place::Collection),
             &everywhere,
             &[PRETTY],
         );
     }
+    let place = in_item.strip_suffix(&[PRETTY]).unwrap_or(in_item);
     for subresource in &resource.subresources {
+        let path = format!("{item}/{}", subresource.name);
+        if connect::is_connection(resource, subresource) {
+            connect::add_paths(paths, &path, resource, subresource, place);
+            continue;
+        }
         let object = type_of_subresource(resource, subresource);
         let subject = of_subresource(resource, subresource, &object);
-        let path = format!("{item}/{}", subresource.name);
         // All its verbs, also to create: an eviction is posted below the name of its pod.
-        add(path, None, &subject, in_item);
+        add(paths, path.clone(), None, &subject, in_item);
+        if subresource.name == "log"
+            && let Some(get) = paths.get_mut(&path)
+        {
+            get["get"]["responses"] = connect::text_responses(connect::LOG_TYPES);
+            get["parameters"] = list(in_item.iter().chain(connect::LOG));
+        }
     }
 }
 
@@ -250,14 +285,14 @@ impl Operation {
         } else {
             ""
         };
-        let words = group_version_words(resource);
+        let words = words(&resource.group, Some(&resource.version));
         let (answer, produces) = match self.action {
             "list" => (subject.list, Produces::Lists),
             "delete" | "deletecollection" => (STATUS, Produces::Objects),
             _ => (subject.object, Produces::Objects),
         };
         let mut operation = json!({
-            "tags": [tag(resource)],
+            "tags": [tag(&resource.group, Some(&resource.version))],
             "description": self.description(subject),
             "operationId": format!("{}{words}{collection}{namespaced}{}{suffix}", self.verb, resource.kind),
             "responses": responses(self.codes, answer, produces),
@@ -324,14 +359,14 @@ impl Operation {
 
 /// A parameter of a path or of a query.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Parameter {
+pub(super) struct Parameter {
     name: &'static str,
     place: &'static str,
     ty: &'static str,
 }
 
 impl Parameter {
-    const fn path(name: &'static str) -> Self {
+    pub(super) const fn path(name: &'static str) -> Self {
         Self {
             name,
             place: "path",
@@ -339,7 +374,7 @@ impl Parameter {
         }
     }
 
-    const fn text(name: &'static str) -> Self {
+    pub(super) const fn text(name: &'static str) -> Self {
         Self {
             name,
             place: "query",
@@ -347,7 +382,7 @@ impl Parameter {
         }
     }
 
-    const fn number(name: &'static str) -> Self {
+    pub(super) const fn number(name: &'static str) -> Self {
         Self {
             name,
             place: "query",
@@ -355,7 +390,7 @@ impl Parameter {
         }
     }
 
-    const fn flag(name: &'static str) -> Self {
+    pub(super) const fn flag(name: &'static str) -> Self {
         Self {
             name,
             place: "query",
@@ -373,7 +408,7 @@ impl Parameter {
     }
 }
 
-fn list<'a>(parameters: impl Iterator<Item = &'a Parameter>) -> Value {
+pub(super) fn list<'a>(parameters: impl Iterator<Item = &'a Parameter>) -> Value {
     parameters.map(|parameter| parameter.describe()).collect()
 }
 
@@ -421,13 +456,12 @@ fn content(types: &[&str], schema: &str) -> Value {
         .into()
 }
 
-/// `AppsV1`, `RbacAuthorizationV1`, `CoreV1`.
-fn group_version_words(resource: &Resource) -> String {
-    let words = group_words(resource).chain([resource.version.as_str()]);
-    words.map(capitalized).collect()
+/// `AppsV1`, `RbacAuthorizationV1`, `CoreV1`; without version for operations on a group.
+pub(super) fn words(group: &str, version: Option<&str>) -> String {
+    group_words(group).chain(version).map(capitalized).collect()
 }
 
-fn capitalized(word: &str) -> String {
+pub(super) fn capitalized(word: &str) -> String {
     let mut letters = word.chars();
     letters
         .next()
@@ -438,15 +472,19 @@ fn capitalized(word: &str) -> String {
 }
 
 /// `apps_v1`, `flowcontrolApiserver_v1`, by which generators put operations together.
-fn tag(resource: &Resource) -> String {
-    let mut words = group_words(resource);
+pub(super) fn tag(group: &str, version: Option<&str>) -> String {
+    let mut words = group_words(group);
     let first = words.next().unwrap_or_default().to_owned();
-    let group = words.fold(first, |group, word| group + &capitalized(word));
-    format!("{group}_{}", resource.version)
+    let mut tag = words.fold(first, |group, word| group + &capitalized(word));
+    if let Some(version) = version {
+        tag.push('_');
+        tag.push_str(version);
+    }
+    tag
 }
 
-fn group_words(resource: &Resource) -> impl Iterator<Item = &str> {
-    let group = resource.group.strip_suffix(".k8s.io").unwrap_or(&resource.group);
+fn group_words(group: &str) -> impl Iterator<Item = &str> {
+    let group = group.strip_suffix(".k8s.io").unwrap_or(group);
     let group = if group.is_empty() { "core" } else { group };
     group.split(['.', '-'])
 }

@@ -23,6 +23,12 @@ async fn addresses_stand_for_their_content() {
     assert!(url.starts_with("/openapi/v3/apis/apps/v1?hash="), "{url}");
     let document = server.get(&url).await;
     assert_eq!(document.headers["cache-control"], "public, immutable");
+    // The test's clock stands still, or not; a year is a year.
+    let expires = document.headers["expires"].to_str().unwrap();
+    assert!(
+        jiff::fmt::rfc2822::parse(expires).unwrap().timestamp() > jiff::Timestamp::UNIX_EPOCH,
+        "{expires}"
+    );
     let etag = document.headers["etag"].clone();
     assert_eq!(document.ok()["openapi"], "3.0.0");
     let again = server
@@ -46,11 +52,16 @@ async fn addresses_stand_for_their_content() {
             "application/com.github.proto-openapi.spec.v3.v1.0+protobuf, application/json",
             200,
         ),
+        ("/openapi/v3", "text/html", 200),
         (
             "/openapi/v3/api/v1",
-            "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
-            406,
+            "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+            200,
         ),
+        ("/openapi/v3/api/v1", "text/html", 406),
+        ("/openapi/v3/apis/apps", "*/*", 200),
+        ("/openapi/v3/api", "*/*", 200),
+        ("/openapi/v3/version", "*/*", 200),
         ("/openapi/v3/api/v2", "*/*", 404),
         ("/openapi/v3/apis/nobody/v1", "*/*", 404),
         ("/openapi/v2", "*/*", 200),
@@ -62,9 +73,9 @@ async fn addresses_stand_for_their_content() {
         ("/openapi/v2", "text/html", 406),
     ] {
         let answer = server
-            .call(Request::get(path).header("accept", accept), Body::empty())
+            .send(Request::get(path).header("accept", accept), Body::empty())
             .await;
-        assert_eq!(answer.code, code, "{path} {accept}");
+        assert_eq!(answer.status(), code, "{path} {accept}");
     }
     let zipped = server
         .send(
@@ -104,7 +115,7 @@ async fn documents_are_whole() {
             {
                 let id = operation["operationId"].as_str().unwrap();
                 assert!(ids.insert(id), "{name} {path} {method}: {id} twice");
-                if method == "patch" {
+                if method == "patch" && operation["x-kubernetes-action"] != "connect" {
                     let parameters = operation["parameters"].as_array().unwrap();
                     assert!(
                         parameters
@@ -160,9 +171,11 @@ async fn definitions_come_and_change_and_go() {
         patch["x-kubernetes-group-version-kind"],
         json!({"group": "example.com", "version": "v1", "kind": "Widget"})
     );
-    assert!(
-        document["paths"]["/apis/example.com/v1/namespaces/{namespace}/widgets/{name}/status"]["put"]
-            .is_object()
+    let status = &document["paths"]["/apis/example.com/v1/namespaces/{namespace}/widgets/{name}/status"];
+    let action = |method: &str| status[method]["x-kubernetes-action"].clone();
+    assert_eq!(
+        (action("get"), action("put"), action("patch")),
+        (json!("get"), json!("put"), json!("patch"))
     );
     stored["spec"] = widgets("integer")["spec"].clone();
     server
@@ -194,4 +207,137 @@ async fn definitions_come_and_change_and_go() {
         })
         .await;
     assert_eq!(server.get(&changed).await.code, 404);
+}
+
+#[test]
+fn connections_are_no_objects() {
+    let registry = crate::registry::Registry::builtin(&"".parse().unwrap());
+    let paths = super::document::paths(registry.version("", "v1").unwrap());
+    for (path, operations) in paths.as_object().unwrap() {
+        let is_connection = ["exec", "attach", "portforward", "proxy", "{path}"]
+            .iter()
+            .any(|name| path.ends_with(&format!("/{name}")));
+        for (method, operation) in operations.as_object().unwrap() {
+            if method != "parameters" {
+                let action = operation["x-kubernetes-action"] == "connect";
+                assert_eq!(action, is_connection, "{path} {method}");
+            }
+        }
+    }
+}
+
+const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+
+async fn raw(server: &TestServer, path: &str, accept: &str) -> (http::HeaderMap, Vec<u8>) {
+    let answer = server
+        .send(Request::get(path).header("accept", accept), Body::empty())
+        .await;
+    assert_eq!(answer.status(), 200, "{path} {accept}");
+    let headers = answer.headers().clone();
+    let body = answer.into_body().collect_limited(16 << 20).await.unwrap();
+    (headers, body.to_vec())
+}
+
+/// Every reference of the second version's document can be followed, no operation is named twice, and nothing is in it that OpenAPI v2 lacks.
+#[tokio::test]
+async fn the_second_version_is_whole() {
+    let server = TestServer::start().await;
+    server.define(&widgets("number")).await;
+    let document = server.get("/openapi/v2").await.ok();
+    assert_eq!(
+        (&document["swagger"], &document["security"]),
+        (&json!("2.0"), &json!([{"BearerToken": []}]))
+    );
+    let mut references = BTreeSet::new();
+    collect(&document, &mut references);
+    for reference in references {
+        let name = reference.strip_prefix("#/definitions/").expect(reference);
+        assert!(document["definitions"].get(name).is_some(), "{reference}");
+    }
+    for (name, schema) in document["definitions"].as_object().unwrap() {
+        // Its properties are called like the keywords.
+        if name.ends_with(".JSONSchemaProps") {
+            continue;
+        }
+        let text = schema.to_string();
+        for lacking in ["\"allOf\":", "\"anyOf\":", "\"oneOf\":", "\"nullable\":true"] {
+            assert!(!text.contains(lacking), "{name}: {lacking}");
+        }
+    }
+    let mut ids = BTreeSet::new();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            if method == "parameters" {
+                continue;
+            }
+            let id = operation["operationId"].as_str().unwrap();
+            assert!(ids.insert(id), "{path} {method}: {id} twice");
+            assert!(
+                operation["responses"]["200"]["description"].is_string(),
+                "{path} {method}"
+            );
+        }
+    }
+    let pods = &document["paths"]["/api/v1/namespaces/{namespace}/pods/{name}"];
+    assert_eq!(
+        pods["patch"]["x-kubernetes-group-version-kind"],
+        json!({"group": "", "version": "v1", "kind": "Pod"})
+    );
+    assert!(
+        pods["patch"]["consumes"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("application/apply-patch+yaml"))
+    );
+    let parameters = pods["patch"]["parameters"].as_array().unwrap();
+    for (name, ty) in [
+        ("fieldValidation", "string"),
+        ("dryRun", "string"),
+        ("force", "boolean"),
+    ] {
+        let expect = json!({"name": name, "in": "query", "type": ty, "uniqueItems": true});
+        assert!(parameters.contains(&expect), "{name}: {parameters:?}");
+    }
+    let body = json!({"in": "body", "name": "body", "required": true,
+        "schema": {"$ref": "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.Patch"}});
+    assert!(parameters.contains(&body), "{parameters:?}");
+    let containers = &document["definitions"]["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"];
+    assert_eq!(
+        containers,
+        &json!({"type": "array", "items": {"$ref": "#/definitions/io.k8s.api.core.v1.Container"},
+            "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+            "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "name"})
+    );
+    assert_eq!(
+        document["definitions"]["com.example.v1.Widget"]["properties"]["spec"]["properties"]["size"],
+        json!({"type": "number", "description": "How large."})
+    );
+}
+
+#[tokio::test]
+async fn the_second_version_follows_definitions() {
+    let server = TestServer::start().await;
+    let (headers, plain) = raw(&server, "/openapi/v2", V2_PROTOBUF).await;
+    assert_eq!(
+        headers["content-type"],
+        "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+    );
+    // The message begins with its first field, the version.
+    assert_eq!(plain[..5], *b"\x0a\x032.0");
+    let contains = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|part| part == text.as_bytes());
+    assert!(contains(&plain, "io.k8s.api.core.v1.PodSpec") && !contains(&plain, "com.example.v1.Widget"));
+    let etag = headers["etag"].clone();
+    let known = Request::get("/openapi/v2").header("if-none-match", &etag);
+    assert_eq!(server.call(known, Body::empty()).await.code, 304);
+    server.define(&widgets("number")).await;
+    server
+        .eventually("/openapi/v2", |answer| {
+            answer.body["definitions"].get("com.example.v1.Widget").is_some()
+        })
+        .await;
+    let (headers, changed) = raw(&server, "/openapi/v2", V2_PROTOBUF).await;
+    assert_ne!(headers["etag"], etag);
+    assert!(contains(&changed, "com.example.v1.Widget"));
+    let known = Request::get("/openapi/v2").header("if-none-match", &etag);
+    assert_eq!(server.call(known, Body::empty()).await.code, 200);
 }

@@ -10,11 +10,10 @@ use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
 
-use super::counts::PageCounts;
 use super::mvcc::Undo;
 use super::{
-    At, Cursor, Event, FRESHNESS_WAIT, Key, KeyPrefix, Mvcc, RangeRequest, RangeResponse, Remaining,
-    Revision, Snapshot, StorageError, StoredObject, Watch, WatchItem, WatchRequest, WatchSource, WatchStart,
+    At, Cursor, Event, FRESHNESS_WAIT, Key, KeyPrefix, Mvcc, RangeRequest, RangeResponse, Revision, Snapshot,
+    StorageError, StoredObject, Watch, WatchItem, WatchRequest, WatchSource, WatchStart,
 };
 
 /// How many events are copied or discarded under the lock at a time: tens of microseconds.
@@ -31,7 +30,6 @@ pub(super) struct Hub {
 struct State {
     mvcc: Mvcc,
     waiters: Waiters,
-    pages: PageCounts,
 }
 
 /// Wakers of sleeping readers. A write takes those of its topics and of revisions reached, and pays for no others.
@@ -48,7 +46,6 @@ impl Hub {
             state: Mutex::new(State {
                 mvcc,
                 waiters: Waiters::default(),
-                pages: PageCounts::default(),
             }),
         })
     }
@@ -57,7 +54,7 @@ impl Hub {
     pub(super) fn write<E>(&self, write: impl FnOnce(&mut Mvcc) -> Result<Event, E>) -> Result<Event, E> {
         let mut woken = Vec::new();
         let result = {
-            let State { mvcc, waiters, .. } = &mut *self.state.lock();
+            let State { mvcc, waiters } = &mut *self.state.lock();
             let result = write(mvcc);
             if let Ok(event) = &result {
                 waiters.take_topics(event.object().key(), &mut woken);
@@ -73,7 +70,7 @@ impl Hub {
     pub(super) fn write_all<R>(&self, write: impl FnOnce(&mut Mvcc) -> R) -> R {
         let mut woken = Vec::new();
         let result = {
-            let State { mvcc, waiters, .. } = &mut *self.state.lock();
+            let State { mvcc, waiters } = &mut *self.state.lock();
             let result = write(mvcc);
             waiters.take_all(mvcc.revision(), &mut woken);
             result
@@ -146,11 +143,7 @@ impl Hub {
             }
         };
         let RangeRequest {
-            prefix,
-            start,
-            limit,
-            remaining,
-            ..
+            prefix, start, limit, ..
         } = request;
         let (snapshot, total) = self.read(|mvcc| (mvcc.snapshot(), mvcc.count(&prefix)));
         let (revision, undo, total) = match exact {
@@ -159,14 +152,7 @@ impl Hub {
             }
             _ => (snapshot.revision(), Undo::default(), Some(total)),
         };
-        let known = match start.as_deref().filter(|start| *start > prefix.as_str()) {
-            None => total,
-            Some(start) => self.state.lock().pages.find(revision, &prefix, start),
-        };
-        let page = snapshot.page(&prefix, start.as_deref(), limit, &undo, known, remaining);
-        if let (Some(next), Some(count), Remaining::Counted) = (&page.next, page.remaining, remaining) {
-            self.state.lock().pages.note(revision, &prefix, next, count);
-        }
+        let page = snapshot.page(&prefix, start.as_deref(), limit, &undo, total);
         Ok(RangeResponse {
             items: page.items,
             revision,

@@ -12,7 +12,8 @@ pub const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 /// The definition name of every list's metadata.
 pub const LIST_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta";
 
-const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
+/// What stands for the body of any patch.
+const PATCH: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
 
 /// Makes the schemas of built-in types.
 ///
@@ -232,7 +233,7 @@ fn special_schema(special: Kind, name: &str) -> Map<String, Value> {
         Kind::RawExtension | Kind::FieldsV1 => json!({"type": "object"}),
         Kind::String => json!({"type": "string"}),
         // Types that hold anything say nothing, as with upstream; so do the unions of a schema with something else.
-        _ if name.starts_with(META) => json!({"type": "string"}),
+        _ if name == PATCH => json!({"type": "object"}),
         _ => json!({}),
     };
     into_map(schema)
@@ -257,13 +258,13 @@ fn value_schema(value: Kind) -> Map<String, Value> {
     into_map(schema)
 }
 
-/// An item or an entry: Go has no absent ones, so each has the default that is its zero value.
+/// An item or an entry: nothing stands beside its type, so a reference is bare.
 fn element_schema(value: Kind) -> Value {
-    let mut schema = value_schema(value);
-    if let Some(zero) = zero_of(value) {
-        schema.insert("default".to_owned(), zero);
+    let schema = value_schema(value);
+    match schema.get("allOf").and_then(|all| all.get(0)) {
+        Some(reference) => reference.clone(),
+        None => schema.into(),
     }
-    schema.into()
 }
 
 fn bare_reference(name: &str) -> Map<String, Value> {

@@ -1,15 +1,17 @@
-//! OpenAPI v3 documents: the schemas of built-in types and of custom resources, as the API server publishes them under
-//! `components.schemas`.
+//! OpenAPI documents: the schemas of built-in types and of custom resources, as the API server publishes them under
+//! `components.schemas` of the third version and `definitions` of the second.
 //!
 //! Only schemas are made here. The paths of a document, and the hashes of its address, belong to whoever serves them.
 
 mod builtin;
 mod crd;
+mod v2;
 
 use std::borrow::Cow;
 
 pub use builtin::{BuiltinSchemas, LIST_META, OBJECT_META};
-pub use crd::{CustomResource, custom_resource_list_schema, custom_resource_schema, model_name};
+pub use crd::{CustomResource, Dialect, custom_resource_list_schema, custom_resource_schema, model_name};
+pub use v2::builtin_schema_to_v2;
 
 /// A source of descriptions for built-in types. Their texts are upstream's and are not part of this crate.
 pub trait Descriptions: Send + Sync {
