@@ -17,7 +17,7 @@ use kubewright_net::{Body, BodyError, Identity};
 use crate::error::{ApiError, ApiResult};
 use crate::handlers::{self, Call};
 use crate::registry::Resource;
-use crate::request::{RequestInfo, Verb};
+use crate::request::{RequestInfo, Verb, is_watch};
 use crate::server::Server;
 use crate::{discovery, health, impersonation};
 
@@ -237,12 +237,6 @@ fn clean(path: &str) -> Cow<'_, str> {
         clean.push_str(segment);
     }
     Cow::Owned(if clean.is_empty() { "/".to_owned() } else { clean })
-}
-
-/// The query's `watch`, read before all other options since it makes another verb of a list.
-fn is_watch(query: &str) -> bool {
-    query.contains("watch")
-        && kubewright_core::ListOptions::from_query(query).is_ok_and(|options| options.watch)
 }
 
 fn new_audit_id() -> HeaderValue {

@@ -91,7 +91,7 @@ fn too_large_resource_version(requested: u64, current: u64) -> Status {
     };
     Status::failure(
         StatusReason::Timeout,
-        format!("Too large resource version: {requested}, current: {current}"),
+        format!("Timeout: Too large resource version: {requested}, current: {current}"),
     )
     .with_details(StatusDetails {
         causes: vec![cause],

@@ -82,12 +82,12 @@ impl CustomModel {
         self.shape.schema.validate(object, old)
     }
 
-    /// Whether field selectors may name `field`.
-    pub(crate) fn is_selectable(&self, field: &str) -> bool {
+    /// The fields that a selector may name besides those of the metadata.
+    pub(crate) fn selectable_names(&self) -> impl Iterator<Item = &str> {
         self.shape
             .selectable
             .iter()
-            .any(|selectable| selectable.name == field)
+            .map(|selectable| selectable.name.as_str())
     }
 
     /// The value of such a field.

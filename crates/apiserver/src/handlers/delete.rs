@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use kubewright_core::{
-    DeleteOptions, FieldError, FieldPath, GroupKind, ListOptions, PropagationPolicy, Status, StatusDetails,
+    DeleteOptions, FieldError, FieldPath, GroupKind, PropagationPolicy, Status, StatusDetails,
 };
 use kubewright_net::Body;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ use super::{Call, from_storage, lifecycle, list};
 use crate::builtin::strategy::Dependents;
 use crate::codec;
 use crate::error::{ApiError, ApiResult, json_response};
-use crate::request::media;
+use crate::request::{ReadOptions, media};
 use crate::storage::{GUARANTEED_UPDATE_TRIES, StorageError, StoredObject};
 
 /// Deletes the object that the path names.
@@ -67,8 +67,7 @@ pub(crate) async fn delete(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
 pub(crate) async fn delete_collection(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
     let rendering = Rendering::new(call)?;
     let options = options(call, body)?;
-    let select =
-        ListOptions::from_query(call.query).map_err(|error| ApiError::from_option(error, "ListOptions"))?;
+    let select = ReadOptions::read(call.query)?;
     let page = list::page(call, &select).await?;
     for object in &page.items {
         let result = delete_object(call, object.clone(), &options).await;

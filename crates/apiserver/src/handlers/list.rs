@@ -1,27 +1,27 @@
 //! List: versions, pages, selectors.
 //!
-//! What each combination of `resourceVersion`, `resourceVersionMatch`, `limit` and `continue` means is upstream's
-//! (apimachinery pkg/apis/meta/internalversion/validation, apiserver pkg/storage/etcd3/store.go `GetList`).
+//! What each combination of `resourceVersion`, `resourceVersionMatch`, `limit` and `continue` means is upstream's (apiserver
+//! pkg/storage/interfaces.go `ValidateListOptions`, pkg/storage/cacher/delegator, cacher.go `GetList`, watch_cache.go).
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::Response;
-use kubewright_core::{FieldError, FieldPath, GroupKind, ListOptions, Status, VersionMatch};
+use kubewright_core::{FieldError, Status, StatusReason, VersionMatch};
 use kubewright_net::Body;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Call;
+use super::continuation;
 use super::response::Rendering;
 use super::selection::Selection;
 use crate::error::{ApiError, ApiResult};
-use crate::storage::{At, KeyPrefix, RangeRequest, RangeResponse, Revision, StorageError, StoredObject};
+use crate::request::{AskedVersion, ReadOptions};
+use crate::storage::{
+    At, Key, KeyPrefix, RangeRequest, RangeResponse, Remaining, Revision, StorageError, StoredObject,
+};
 
 /// Answers with a list.
 pub(crate) async fn list(call: &Call<'_>) -> ApiResult<Response<Body>> {
     let rendering = Rendering::new(call)?;
-    let options =
-        ListOptions::from_query(call.query).map_err(|error| ApiError::from_option(error, "ListOptions"))?;
+    let options = ReadOptions::read(call.query)?;
     let page = page(call, &options).await?;
     Ok(rendering.list(&page.metadata(), &page.items))
 }
@@ -49,223 +49,282 @@ impl Page {
 }
 
 /// Reads the objects that `options` mean.
-pub(crate) async fn page(call: &Call<'_>, options: &ListOptions) -> ApiResult<Page> {
-    check_options(options)?;
+pub(crate) async fn page(call: &Call<'_>, options: &ReadOptions) -> ApiResult<Page> {
     let selection = Selection::new(&call.resource, options)?;
-    let prefix = call.resource.prefix(call.namespace());
-    let limit = usize::try_from(options.limit).ok().filter(|limit| *limit > 0);
-    let (at, start) = position(options, &prefix, limit.is_some())?;
-    // Whatever is at hand has no pages.
-    let limit = limit.filter(|_| at != At::AnyCached);
-    let mut request = RangeRequest {
-        prefix: prefix.clone(),
+    let extent = selection.extent(&call.resource, call.namespace());
+    if let Some(key) = extent.single {
+        return single(call, options, &selection, extent.prefix, key).await;
+    }
+    let (at, start) = position(options, &extent.prefix)?;
+    let request = RangeRequest {
         start,
-        limit,
         at,
+        ..RangeRequest::new(extent.prefix)
     };
+    // Whatever is at hand has no pages.
+    let limit = options
+        .limit
+        .filter(|_| !matches!(options.version, AskedVersion::Any));
+    if selection.is_everything() {
+        everything(call, options, request, limit).await
+    } else {
+        selected(call, options, &selection, request, limit).await
+    }
+}
+
+/// All of a range, or a page of it.
+async fn everything(
+    call: &Call<'_>,
+    options: &ReadOptions,
+    mut request: RangeRequest,
+    limit: Option<usize>,
+) -> ApiResult<Page> {
+    request.limit = limit;
+    if limit.is_none() {
+        request.remaining = Remaining::Ignored;
+    }
+    let found = range(call, options, &request).await?;
+    let continue_token = found
+        .next
+        .map(|start| continuation::encode(&start, &request.prefix, Some(found.revision)));
+    Ok(Page {
+        items: found.items,
+        revision: found.revision,
+        remaining: found.remaining.filter(|_| continue_token.is_some()),
+        continue_token,
+    })
+}
+
+/// What a selector leaves of a range. How much remains is unknown; that anything does need not mean that any of it is selected.
+async fn selected(
+    call: &Call<'_>,
+    options: &ReadOptions,
+    selection: &Selection,
+    mut request: RangeRequest,
+    limit: Option<usize>,
+) -> ApiResult<Page> {
+    // A selector may leave little of a piece: pieces are read until the page is full.
+    request.limit = limit.map(|limit| limit.max(SELECTED_PIECE));
+    request.remaining = Remaining::Ignored;
     let mut items = Vec::new();
-    // A selector may leave little of a page: pages are read until one is full.
-    let (revision, next, remaining) = loop {
-        request.limit = if selection.is_everything() {
-            limit
-        } else {
-            limit.map(|limit| limit.max(SELECTED_PAGE))
-        };
+    loop {
         let RangeResponse {
             items: found,
             revision,
             next,
-            remaining,
-        } = call
-            .server
-            .storage()
-            .range(request.clone())
-            .await
-            .map_err(|error| expired(call, error, &request))?;
-        if selection.is_everything() {
-            items = found;
-            break (revision, next, Some(remaining));
-        }
-        for object in found {
+            ..
+        } = range(call, options, &request).await?;
+        let mut found = found.into_iter();
+        while let Some(object) = found.next() {
             if !selection.matches(&call.resource, &object) {
                 continue;
             }
-            if limit.is_some_and(|limit| items.len() >= limit) {
-                // The page is full: the next one begins with this object.
-                let next = Some(object.key().as_str().to_owned());
-                return Ok(finish(items, revision, next, None, &prefix));
-            }
             items.push(object);
+            if limit == Some(items.len()) {
+                let is_more = found.next().is_some() || next.is_some();
+                let last = items.last().filter(|_| is_more);
+                let continue_token = last.map(|last| {
+                    let start = format!("{}\0", last.key());
+                    continuation::encode(&start, &request.prefix, Some(revision))
+                });
+                return Ok(Page {
+                    items,
+                    revision,
+                    continue_token,
+                    remaining: None,
+                });
+            }
         }
         let Some(next) = next else {
-            break (revision, None, None);
+            return Ok(Page {
+                items,
+                revision,
+                continue_token: None,
+                remaining: None,
+            });
         };
         request.start = Some(next);
         request.at = At::Exact(revision);
-    };
-    Ok(finish(
-        items,
-        revision,
-        next,
-        remaining.filter(|_| limit.is_some()),
-        &prefix,
-    ))
-}
-
-fn finish(
-    items: Vec<StoredObject>,
-    revision: Revision,
-    next: Option<String>,
-    remaining: Option<usize>,
-    prefix: &KeyPrefix,
-) -> Page {
-    let continue_token =
-        next.map(|key| Token::encode(i64::try_from(revision.0).unwrap_or(i64::MAX), &key, prefix));
-    Page {
-        items,
-        revision,
-        remaining: remaining.filter(|_| continue_token.is_some()),
-        continue_token,
     }
 }
 
+/// The object that a selector names, if it is there: a list that has neither pages nor the memory of them (`Recursive: false`).
+async fn single(
+    call: &Call<'_>,
+    options: &ReadOptions,
+    selection: &Selection,
+    prefix: KeyPrefix,
+    key: Key,
+) -> ApiResult<Page> {
+    let at = match (&options.version, options.version_match) {
+        (AskedVersion::At(version), Some(VersionMatch::Exact)) => At::Exact(*version),
+        (AskedVersion::At(version), _) => At::NotOlderThan(*version),
+        (AskedVersion::Any, _) => At::AnyCached,
+        (AskedVersion::Unset, _) => At::Latest,
+        (AskedVersion::Malformed(error), _) => return Err(malformed(error)),
+    };
+    let request = RangeRequest {
+        start: Some(key.to_string()),
+        limit: Some(1),
+        at,
+        remaining: Remaining::Ignored,
+        ..RangeRequest::new(prefix)
+    };
+    let mut found = range(call, &ReadOptions::default(), &request).await?;
+    found
+        .items
+        .retain(|object| *object.key() == key && selection.matches(&call.resource, object));
+    Ok(Page {
+        items: found.items,
+        revision: found.revision,
+        continue_token: None,
+        remaining: None,
+    })
+}
+
+async fn range(call: &Call<'_>, options: &ReadOptions, request: &RangeRequest) -> ApiResult<RangeResponse> {
+    let found = call.server.storage().range(request.clone()).await;
+    found.map_err(|error| match error {
+        StorageError::Compacted { .. } => expired(options, request),
+        error => call.storage_error(error),
+    })
+}
+
 /// At which state a list is read, and from which key on.
-fn position(options: &ListOptions, prefix: &KeyPrefix, has_limit: bool) -> ApiResult<(At, Option<String>)> {
+fn position(options: &ReadOptions, prefix: &KeyPrefix) -> ApiResult<(At, Option<String>)> {
     if !options.continue_token.is_empty() {
-        if !matches!(options.resource_version.as_str(), "" | "0") {
+        let continuation = continuation::decode(&options.continue_token, prefix)?;
+        if !matches!(options.version, AskedVersion::Unset | AskedVersion::Any) {
             return Err(Status::bad_request(
                 "specifying resource version is not allowed when using continue",
             )
             .into());
         }
-        let token = Token::decode(&options.continue_token)?;
-        let at = u64::try_from(token.rv).map_or(At::Latest, |version| At::Exact(Revision(version)));
-        return Ok((at, Some(format!("{}{}", prefix.as_str(), token.start))));
+        return Ok((continuation.at, Some(continuation.start)));
     }
-    let at = match (check_version(&options.resource_version)?, options.version_match) {
-        (None, _) => At::Latest,
-        (Some(Revision(0)), _) => At::AnyCached,
-        (Some(version), Some(VersionMatch::Exact)) => At::Exact(version),
+    let at = match (&options.version, options.version_match) {
+        (AskedVersion::Malformed(error), _) => return Err(malformed(error)),
+        (AskedVersion::Unset, _) | (AskedVersion::At(Revision(0)), Some(VersionMatch::Exact)) => At::Latest,
+        (AskedVersion::Any | AskedVersion::At(Revision(0)), _) => At::AnyCached,
+        (AskedVersion::At(version), Some(VersionMatch::Exact)) => At::Exact(*version),
         // What clients of before `resourceVersionMatch` meant.
-        (Some(version), None) if has_limit => At::Exact(version),
-        (Some(version), _) => At::NotOlderThan(version),
+        (AskedVersion::At(version), None) if options.limit.is_some() => At::Exact(*version),
+        (AskedVersion::At(version), _) => At::NotOlderThan(*version),
     };
     Ok((at, None))
 }
 
-/// The version in a request; `None` when there is none.
-///
-/// # Errors
-/// 400 when it is no number.
-pub(crate) fn check_version(text: &str) -> ApiResult<Option<Revision>> {
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let version = text.parse().map_err(|_| {
-        Status::bad_request(format!(
-            "invalid resource version {text:?}: a resource version is a decimal number"
-        ))
-    })?;
-    Ok(Some(Revision(version)))
+fn malformed(error: &FieldError) -> ApiError {
+    Status::bad_request(format!("invalid resource version: {error}")).into()
 }
 
-fn check_options(options: &ListOptions) -> ApiResult<()> {
-    let mut errors = Vec::new();
-    let forbid = |errors: &mut Vec<FieldError>, field: &str, why: &str| {
-        errors.push(FieldError::forbidden(FieldPath::new(field), why));
-    };
-    if options.version_match.is_some() {
-        let field = "resourceVersionMatch";
-        if options.resource_version.is_empty() {
-            forbid(
-                &mut errors,
-                field,
-                "resourceVersionMatch is forbidden unless resourceVersion is provided",
-            );
-        }
-        if !options.continue_token.is_empty() {
-            forbid(
-                &mut errors,
-                field,
-                "resourceVersionMatch is forbidden when continue is provided",
-            );
-        }
-        if options.version_match == Some(VersionMatch::Exact) && options.resource_version == "0" {
-            forbid(
-                &mut errors,
-                field,
-                "resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"",
-            );
-        }
-    }
-    if options.send_initial_events.is_some() {
-        forbid(
-            &mut errors,
-            "sendInitialEvents",
-            "sendInitialEvents is forbidden for list",
-        );
-    }
-    if errors.is_empty() {
-        Ok(())
-    } else {
-        Err(invalid_options(&errors))
-    }
+/// What upstream says of a version that a get or a watch cannot read: an error without a status of its own.
+pub(crate) fn malformed_unchecked(error: &FieldError) -> ApiError {
+    Status::failure(StatusReason::Unknown, error.to_string()).into()
 }
 
-/// 422 about the options of a list or watch.
-pub(crate) fn invalid_options(errors: &[FieldError]) -> crate::error::ApiError {
-    Status::invalid(&GroupKind::new("meta.k8s.io", "ListOptions"), "", errors).into()
-}
-
-/// A page whose version is compacted away: the client may go on inconsistently (etcd3/errors.go).
-fn expired(call: &Call<'_>, error: StorageError, request: &RangeRequest) -> crate::error::ApiError {
-    match (&error, &request.start) {
-        (StorageError::Compacted { .. }, Some(start)) => {
-            let mut status = Status::expired(
-                "The provided continue parameter is too old to display a consistent list result. You can start a new list \
-                 without the continue parameter, or use the continue token in this response to retrieve the remainder of the \
-                 results. Continuing with the provided token results in an inconsistent list - objects that were created, \
-                 modified, or deleted between the time the first chunk was returned and now may show up in the list.",
-            );
-            status.metadata.continue_token = Token::encode(-1, start, &request.prefix);
+/// A version that is compacted away. A client with a token may go on inconsistently (pkg/storage/etcd3/errors.go).
+fn expired(options: &ReadOptions, request: &RangeRequest) -> ApiError {
+    match &request.start {
+        Some(start) if !options.continue_token.is_empty() => {
+            let mut status = Status::expired(INCONSISTENT);
+            status.metadata.continue_token = continuation::encode(start, &request.prefix, None);
             status.into()
         }
-        _ => call.storage_error(error),
+        _ => Status::expired("The resourceVersion for the provided list is too old.").into(),
     }
 }
 
-/// What `continue` carries: upstream's format, although clients must not look inside.
-#[derive(Serialize, Deserialize)]
-struct Token {
-    v: String,
-    /// The version of the list; -1 goes on with the newest state.
-    rv: i64,
-    /// The key to begin with, within the prefix.
-    start: String,
-}
+const INCONSISTENT: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new \
+     list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. \
+     Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between \
+     the time the first chunk was returned and now may show up in the list.";
 
-impl Token {
-    fn encode(rv: i64, key: &str, prefix: &KeyPrefix) -> String {
-        let start = key.strip_prefix(prefix.as_str()).unwrap_or(key).to_owned();
-        let token = Self {
-            v: TOKEN_VERSION.to_owned(),
-            rv,
-            start,
-        };
-        URL_SAFE_NO_PAD.encode(serde_json::to_vec(&token).unwrap_or_default())
+/// How many objects are read at a time at least, where a selector leaves some out.
+const SELECTED_PIECE: usize = 500;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Upstream's table of versions and matches (`pkg/storage/testing/store_tests.go` `RunTestList`, KEP-2523).
+    #[test]
+    fn which_state_a_list_shows() {
+        let prefix = KeyPrefix::resource("", "pods");
+        let five = Revision(5);
+        let token = continuation::encode("core/pods/a/b\0", &prefix, Some(Revision(3)));
+        let latest = continuation::encode("core/pods/a/b\0", &prefix, None);
+        for (query, expect) in [
+            (String::new(), Ok((At::Latest, None))),
+            ("limit=1".into(), Ok((At::Latest, None))),
+            ("resourceVersion=0".into(), Ok((At::AnyCached, None))),
+            ("resourceVersion=0&limit=1".into(), Ok((At::AnyCached, None))),
+            (
+                "resourceVersion=0&limit=1&resourceVersionMatch=NotOlderThan".into(),
+                Ok((At::AnyCached, None)),
+            ),
+            ("resourceVersion=5".into(), Ok((At::NotOlderThan(five), None))),
+            (
+                "resourceVersion=5&limit=0".into(),
+                Ok((At::NotOlderThan(five), None)),
+            ),
+            (
+                "resourceVersion=5&limit=-1".into(),
+                Ok((At::NotOlderThan(five), None)),
+            ),
+            ("resourceVersion=5&limit=1".into(), Ok((At::Exact(five), None))),
+            (
+                "resourceVersion=5&limit=1&resourceVersionMatch=NotOlderThan".into(),
+                Ok((At::NotOlderThan(five), None)),
+            ),
+            (
+                "resourceVersion=5&limit=1&resourceVersionMatch=Exact".into(),
+                Ok((At::Exact(five), None)),
+            ),
+            (
+                "resourceVersion=5&resourceVersionMatch=Exact".into(),
+                Ok((At::Exact(five), None)),
+            ),
+            (
+                format!("continue={token}"),
+                Ok((At::Exact(Revision(3)), Some("core/pods/a/b\0"))),
+            ),
+            (
+                format!("continue={token}&limit=2&resourceVersion=0"),
+                Ok((At::Exact(Revision(3)), Some("core/pods/a/b\0"))),
+            ),
+            (
+                format!("continue={latest}"),
+                Ok((At::Latest, Some("core/pods/a/b\0"))),
+            ),
+            (
+                format!("continue={token}&resourceVersion=5"),
+                Err("specifying resource version is not allowed when using continue"),
+            ),
+            (
+                format!("continue={token}&resourceVersion=x"),
+                Err("specifying resource version is not allowed when using continue"),
+            ),
+            (
+                "continue=%25&resourceVersion=x".into(),
+                Err("invalid continue token: continue key is not valid: illegal base64 data at input byte 0"),
+            ),
+            (
+                "resourceVersion=x".into(),
+                Err(
+                    "invalid resource version: resourceVersion: Invalid value: \"x\": strconv.ParseUint: parsing \"x\": invalid syntax",
+                ),
+            ),
+        ] {
+            let found = position(&ReadOptions::read(&query).unwrap(), &prefix);
+            let found = found
+                .as_ref()
+                .map(|(at, start)| (*at, start.as_deref()))
+                .map_err(|error| {
+                    assert_eq!(error.status().code, 400, "{query}");
+                    error.status().message.as_str()
+                });
+            assert_eq!(found, expect, "{query}");
+        }
     }
-
-    fn decode(text: &str) -> ApiResult<Self> {
-        let bytes = URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok();
-        let token = bytes.and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
-        let valid =
-            token.filter(|token| token.v == TOKEN_VERSION && token.rv != 0 && !token.start.starts_with('/'));
-        valid.ok_or_else(|| {
-            Status::bad_request("continue key is not valid: it must be taken from an answer as it is").into()
-        })
-    }
 }
-
-const TOKEN_VERSION: &str = "meta.k8s.io/v1";
-/// How many objects are read at a time where a selector leaves some out.
-const SELECTED_PAGE: usize = 500;

@@ -1,6 +1,7 @@
 //! The verbs.
 
 mod binding;
+mod continuation;
 mod conversion;
 mod create;
 mod delete;

@@ -10,44 +10,42 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
 use http::{HeaderValue, Response, StatusCode, header};
-use kubewright_core::{FieldError, FieldPath, ListOptions, VersionMatch, WatchEventKind};
+use kubewright_core::WatchEventKind;
 use kubewright_net::Body;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::list::{check_version, invalid_options};
+use super::list::malformed_unchecked;
 use super::response::Rendering;
 use super::selection::Selection;
 use super::{Call, from_storage};
 use crate::error::{ApiError, ApiResult};
 use crate::registry::Resource;
 use crate::request::media::Encoding;
+use crate::request::{AskedVersion, ReadOptions};
 use crate::server::Server;
 use crate::storage::{
     At, Change, Event, RangeRequest, Revision, StorageError, StoredObject, Watch, WatchItem, WatchRequest,
-    WatchStart, encode_frame,
+    WatchStart, write_frame,
 };
 use crate::table::IncludeObject;
 
 /// Answers with a stream of events.
 pub(crate) async fn watch(call: &Call<'_>) -> ApiResult<Response<Body>> {
-    let options =
-        ListOptions::from_query(call.query).map_err(|error| ApiError::from_option(error, "ListOptions"))?;
-    check_options(&options)?;
-    let selection = Selection::new(&call.resource, &options)?;
+    let options = ReadOptions::read(call.query)?;
+    let mut selection = Selection::new(&call.resource, &options)?;
+    // Only the old paths of watches have a name in them.
+    if let Some(name) = &call.info.name {
+        selection.narrow_to_name(name)?;
+    }
     let rendering = Rendering::new(call)?;
     if rendering.accepted.encoding == Encoding::Yaml {
         return Err(crate::request::media::not_acceptable(&["application/json"]));
     }
-    let version = check_version(&options.resource_version)?;
+    let start = start(&options)?;
     let server = call.server;
-    let timeout = options
-        .timeout_seconds
-        .filter(|seconds| *seconds > 0)
-        .map_or_else(
-            || server.options.min_watch_timeout.mul_f64(1.0 + fastrand::f64()),
-            Duration::from_secs,
-        );
+    let timeout = timeout(options.timeout_seconds, server.options.min_watch_timeout);
+    let extent = selection.extent(&call.resource, call.namespace());
     let now = Instant::now();
     let stream = EventStream {
         server: server.clone(),
@@ -56,20 +54,21 @@ pub(crate) async fn watch(call: &Call<'_>) -> ApiResult<Response<Body>> {
         include: rendering.include,
         is_stored_form: rendering.is_stored_form(),
         selection,
-        start: start(&options, version),
+        start,
         watch: None,
         batch: Vec::new(),
         taken: 0,
         sent: None,
+        began: Revision::default(),
         is_first: true,
         sends_bookmarks: options.allow_bookmarks,
         marks_initial_end: options.allow_bookmarks && options.send_initial_events == Some(true),
         deadline: now.checked_add(timeout).unwrap_or(now + MAX_TIMEOUT),
         next_bookmark: now + server.options.bookmark_interval,
-        last_bookmark: false,
+        last_bookmark: timeout < BEFORE_END,
         stop: server.stop.subscribe(),
         ended: false,
-        prefix: call.resource.prefix(call.namespace()),
+        prefix: extent.prefix,
     };
     let body = Body::stream(stream::unfold(Box::new(stream), |mut stream| async {
         let chunk = stream.next_chunk().await?;
@@ -90,51 +89,32 @@ struct Start {
     wait_for: Option<Revision>,
 }
 
-/// Without a version, or with 0, a watch begins with the present state; so does one that asks for initial events.
-fn start(options: &ListOptions, version: Option<Revision>) -> Start {
-    let version = version.filter(|version| version.0 > 0);
-    match (options.send_initial_events, version) {
-        (Some(true), version) => Start {
-            from: WatchStart::State,
-            wait_for: version,
-        },
-        (_, Some(version)) => Start {
-            from: WatchStart::After(version),
-            wait_for: None,
-        },
-        (Some(false), None) => Start {
-            from: WatchStart::After(Revision(u64::MAX)),
-            wait_for: None,
-        },
-        (None, None) => Start {
-            from: WatchStart::State,
-            wait_for: None,
-        },
-    }
+/// Without a version, or with 0, a watch begins with the present state; so does one that asks for initial events (apiserver
+/// pkg/storage/cacher/cacher.go `Watch`, watch_cache.go `getAllEventsSinceLocked`).
+///
+/// # Errors
+/// 500 for a version that is no number, as upstream.
+fn start(options: &ReadOptions) -> ApiResult<Start> {
+    let version = match &options.version {
+        AskedVersion::At(version) if version.0 > 0 => Some(*version),
+        AskedVersion::At(_) | AskedVersion::Any | AskedVersion::Unset => None,
+        AskedVersion::Malformed(error) => return Err(malformed_unchecked(error)),
+    };
+    let (from, wait_for) = match (options.send_initial_events, version) {
+        (Some(true), version) => (WatchStart::State, version),
+        (_, Some(version)) => (WatchStart::After(version), None),
+        (Some(false), None) => (WatchStart::After(NOW), None),
+        (None, None) => (WatchStart::State, None),
+    };
+    Ok(Start { from, wait_for })
 }
 
-/// apimachinery pkg/apis/meta/internalversion/validation.
-fn check_options(options: &ListOptions) -> ApiResult<()> {
-    let mut errors = Vec::new();
-    let mut forbid = |field: &str, why: &str| errors.push(FieldError::forbidden(FieldPath::new(field), why));
-    match (options.send_initial_events, options.version_match) {
-        (None, None) | (Some(_), Some(VersionMatch::NotOlderThan)) => {}
-        (None, Some(_)) => forbid(
-            "resourceVersionMatch",
-            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-        ),
-        (Some(_), _) => forbid(
-            "resourceVersionMatch",
-            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-        ),
-    }
-    if !options.continue_token.is_empty() {
-        forbid("continue", "continue is forbidden for watch");
-    }
-    if errors.is_empty() {
-        Ok(())
-    } else {
-        Err(invalid_options(&errors))
+/// How long a watch may take: what it asks for; without that, and with 0, between once and twice the server's least.
+fn timeout(asked_seconds: Option<i64>, least: Duration) -> Duration {
+    match asked_seconds.filter(|seconds| *seconds != 0) {
+        None => least.mul_f64(1.0 + fastrand::f64()),
+        // Less than no time is over at once.
+        Some(seconds) => Duration::from_secs(u64::try_from(seconds).unwrap_or(0)),
     }
 }
 
@@ -155,6 +135,8 @@ struct EventStream {
     taken: usize,
     /// The revision up to which everything went into pieces; `None` within the initial state.
     sent: Option<Revision>,
+    /// Where the changes began: what the client knows without a bookmark.
+    began: Revision,
     /// Whether nothing was sent yet: a Table names its columns once.
     is_first: bool,
     sends_bookmarks: bool,
@@ -250,7 +232,7 @@ impl EventStream {
             storage.range(wait).await.map_err(failed)?;
         }
         let mut start = self.start.from;
-        if start == WatchStart::After(Revision(u64::MAX)) || start == WatchStart::State {
+        if matches!(start, WatchStart::After(NOW) | WatchStart::State) {
             let now = storage.progress().await.map_err(failed)?;
             if start != WatchStart::State {
                 start = WatchStart::After(now);
@@ -262,6 +244,7 @@ impl EventStream {
         };
         if let WatchStart::After(revision) = start {
             self.sent = Some(revision);
+            self.began = revision;
         }
         self.watch = Some(storage.watch(request).map_err(failed)?);
         Ok(())
@@ -306,7 +289,7 @@ impl EventStream {
         self.next_bookmark = now + self.server.options.bookmark_interval;
         let progress = self.watch.as_ref()?.progress();
         let revision = progress.filter(|_| self.batch.is_empty()).or(self.sent)?;
-        Some(self.bookmark_frame(revision, false))
+        (revision > self.began).then(|| self.bookmark_frame(revision, false))
     }
 
     /// A piece of what was read: at least one item, and no further one once it has [`CHUNK_BYTES`].
@@ -316,6 +299,7 @@ impl EventStream {
             // A single event that everybody gets alike is sent without a copy.
             [item @ WatchItem::Event(event)]
                 if self.is_stored_form
+                    && self.sent.is_some()
                     && self.selection.is_everything()
                     && self.resource.is_stored_form(event.object()) =>
             {
@@ -347,7 +331,10 @@ impl EventStream {
     /// Notes how far everything is sent. The initial state comes in no order, so only its end tells.
     fn follow(&mut self, item: &WatchItem) {
         match item {
-            WatchItem::Synced(revision) => self.sent = Some(*revision),
+            WatchItem::Synced(revision) => {
+                self.sent = Some(*revision);
+                self.began = *revision;
+            }
             WatchItem::Event(event) if self.sent.is_some() => self.sent = Some(event.revision()),
             WatchItem::Progress(revision) if self.sent.is_some() => self.sent = Some(*revision),
             _ => {}
@@ -369,10 +356,11 @@ impl EventStream {
             return;
         };
         if self.is_stored_form && self.resource.is_stored_form(&object) {
-            if change == event.change() {
+            // Changes are shared with other watchers, and so are their frames. The initial state is this watcher's own.
+            if change == event.change() && self.sent.is_some() {
                 out.extend_from_slice(event.frame());
             } else {
-                out.extend_from_slice(&encode_frame(change, &object));
+                write_frame(change, &object, out);
             }
             return;
         }
@@ -443,6 +431,8 @@ fn time_is_up(deadline: Instant) -> Wake {
     }
 }
 
+/// The present, which only the store knows, as a revision to watch from.
+const NOW: Revision = Revision(u64::MAX);
 /// How many events are read at once.
 const BATCH: usize = 256;
 /// A piece of a body that has as many bytes takes no further event: a slow client must not cost more memory than that and one
@@ -452,3 +442,77 @@ const CHUNK_BYTES: usize = 64 * 1024;
 const BEFORE_END: Duration = Duration::from_secs(2);
 /// Where a timeout is too long to be counted.
 const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_a_watch_begins() {
+        let five = Revision(5);
+        let not_older = "resourceVersionMatch=NotOlderThan&watch=1";
+        for (query, from, wait_for) in [
+            ("watch=1".to_owned(), WatchStart::State, None),
+            ("watch=1&resourceVersion=0".to_owned(), WatchStart::State, None),
+            (
+                "watch=1&resourceVersion=5".to_owned(),
+                WatchStart::After(five),
+                None,
+            ),
+            // The old paths watch without saying so.
+            (String::new(), WatchStart::State, None),
+            ("resourceVersion=0".to_owned(), WatchStart::State, None),
+            ("resourceVersion=5".to_owned(), WatchStart::After(five), None),
+            (
+                format!("sendInitialEvents=1&{not_older}"),
+                WatchStart::State,
+                None,
+            ),
+            (
+                format!("sendInitialEvents=1&resourceVersion=0&{not_older}"),
+                WatchStart::State,
+                None,
+            ),
+            (
+                format!("sendInitialEvents=1&resourceVersion=5&{not_older}"),
+                WatchStart::State,
+                Some(five),
+            ),
+            (
+                format!("sendInitialEvents=0&{not_older}"),
+                WatchStart::After(NOW),
+                None,
+            ),
+            (
+                format!("sendInitialEvents=0&resourceVersion=0&{not_older}"),
+                WatchStart::After(NOW),
+                None,
+            ),
+            (
+                format!("sendInitialEvents=0&resourceVersion=5&{not_older}"),
+                WatchStart::After(five),
+                None,
+            ),
+        ] {
+            let found = start(&ReadOptions::read(&query).unwrap()).unwrap();
+            assert_eq!(found, Start { from, wait_for }, "{query}");
+        }
+        let error = start(&ReadOptions::read("watch=1&resourceVersion=x").unwrap()).unwrap_err();
+        let status = error.status();
+        assert_eq!((status.code, status.reason.as_str()), (500, ""));
+        let why = "resourceVersion: Invalid value: \"x\": strconv.ParseUint: parsing \"x\": invalid syntax";
+        assert_eq!(status.message, why);
+    }
+
+    #[test]
+    fn how_long_a_watch_takes() {
+        let least = Duration::from_secs(1800);
+        for asked in [None, Some(0)] {
+            let found = timeout(asked, least);
+            assert!((least..least * 2).contains(&found), "{asked:?}: {found:?}");
+        }
+        for (asked, seconds) in [(1, 1), (7200, 7200), (-1, 0), (i64::MIN, 0)] {
+            assert_eq!(timeout(Some(asked), least), Duration::from_secs(seconds));
+        }
+    }
+}

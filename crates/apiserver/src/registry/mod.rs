@@ -22,7 +22,8 @@ pub(crate) use resource::{Resource, ScalePaths, Subresource, SubresourceKind};
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     groups: Vec<Group>,
-    index: HashMap<ResourceName, Arc<Resource>>,
+    /// By plural: a request then allocates nothing to find its resource, and few plurals are those of several groups or versions.
+    index: HashMap<String, Vec<Arc<Resource>>>,
 }
 
 /// A group with its versions, the preferred one first.
@@ -37,13 +38,6 @@ pub(crate) struct Group {
 pub(crate) struct Version {
     pub(crate) name: String,
     pub(crate) resources: Vec<Arc<Resource>>,
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct ResourceName {
-    group: String,
-    version: String,
-    plural: String,
 }
 
 impl Registry {
@@ -86,16 +80,11 @@ impl Registry {
 
     fn new(groups: Vec<Group>) -> Self {
         let resources = groups.iter().flat_map(|g| &g.versions).flat_map(|v| &v.resources);
-        let index = resources
-            .map(|resource| {
-                let name = ResourceName {
-                    group: resource.group.clone(),
-                    version: resource.version.clone(),
-                    plural: resource.plural.clone(),
-                };
-                (name, resource.clone())
-            })
-            .collect();
+        let mut index = HashMap::<String, Vec<_>>::new();
+        for resource in resources {
+            let same = index.entry(resource.plural.clone()).or_default();
+            same.push(resource.clone());
+        }
         Self { groups, index }
     }
 
@@ -116,11 +105,9 @@ impl Registry {
 
     /// The resource at a path.
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
-        let name = ResourceName {
-            group: group.to_owned(),
-            version: version.to_owned(),
-            plural: plural.to_owned(),
-        };
-        self.index.get(&name)
+        self.index
+            .get(plural)?
+            .iter()
+            .find(|resource| resource.group == group && resource.version == version)
     }
 }

@@ -68,14 +68,6 @@ impl Model {
         }
     }
 
-    /// Whether field selectors may name `field`, besides what the strategy says.
-    pub(crate) fn is_selectable(&self, field: &str) -> bool {
-        match self {
-            Self::Builtin(_) => false,
-            Self::Custom(model) => model.is_selectable(field),
-        }
-    }
-
     /// The value of such a field.
     pub(crate) fn selectable_field(&self, object: &Value, field: &str) -> Option<String> {
         match self {

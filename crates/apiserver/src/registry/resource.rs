@@ -143,9 +143,26 @@ impl Resource {
         self.subresources.iter().find(|s| s.name == name)
     }
 
-    /// Whether field selectors may name `field`.
-    pub(crate) fn is_selectable(&self, field: &str) -> bool {
-        self.strategy.is_selectable(field) || self.model.is_selectable(field)
+    /// What field selectors may name.
+    pub(crate) fn selectable_names(&self) -> Vec<&str> {
+        let names = self.strategy.selectable.names();
+        let Some(custom) = self.model.custom() else {
+            return names.collect();
+        };
+        // A cluster's objects have no namespace to be selected by (apiextensions pkg/apiserver/conversion/converter.go).
+        let is_namespaced = self.scope == Scope::Namespaced;
+        let names = names.filter(|name| is_namespaced || *name != "metadata.namespace");
+        let names = names.map(|name| -> &str { name });
+        names.chain(custom.selectable_names()).collect()
+    }
+
+    /// What a selector by another field is told.
+    pub(crate) fn refuse_field(&self, field: &str) -> String {
+        if self.model.custom().is_some() {
+            format!("field label not supported: {field}")
+        } else {
+            self.strategy.selectable.refuse(&self.gvk(), field)
+        }
     }
 
     /// The value that a field selector compares; `None` when objects cannot be selected by the field.

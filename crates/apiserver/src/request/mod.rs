@@ -1,6 +1,8 @@
 //! What a request asks: its path taken apart, its options, its media types.
 
 pub(crate) mod info;
+mod list_options;
 pub(crate) mod media;
 
 pub(crate) use info::{RequestInfo, Verb};
+pub(crate) use list_options::{AskedVersion, ReadOptions, is_watch};

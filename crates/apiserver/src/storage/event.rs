@@ -128,16 +128,19 @@ impl fmt::Debug for Event {
     }
 }
 
-/// The line of a JSON watch for a change that is not the event's own: where a selector stops to match, a modification is shown as
-/// a deletion.
-#[must_use]
-pub fn encode_frame(change: Change, object: &StoredObject) -> Bytes {
-    let mut out = BytesMut::with_capacity(FRAME_AROUND + object.wire_len());
+/// Appends the line of a JSON watch for a change that is not the event's own: where a selector stops to match, a modification is
+/// shown as a deletion; and for the state that a watch begins with, which nobody shares.
+pub fn write_frame(change: Change, object: &StoredObject, out: &mut impl BufMut) {
     out.put_slice(br#"{"type":""#);
     out.put_slice(change.as_str().as_bytes());
     out.put_slice(br#"","object":"#);
-    object.write_wire(&mut out);
+    object.write_wire(out);
     out.put_slice(b"}\n");
+}
+
+fn encode_frame(change: Change, object: &StoredObject) -> Bytes {
+    let mut out = BytesMut::with_capacity(FRAME_AROUND + object.wire_len());
+    write_frame(change, object, &mut out);
     out.freeze()
 }
 

@@ -10,10 +10,11 @@ use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
 
+use super::counts::PageCounts;
 use super::mvcc::Undo;
 use super::{
-    At, Cursor, Event, FRESHNESS_WAIT, Key, KeyPrefix, Mvcc, RangeRequest, RangeResponse, Revision, Snapshot,
-    StorageError, StoredObject, Watch, WatchItem, WatchRequest, WatchSource, WatchStart,
+    At, Cursor, Event, FRESHNESS_WAIT, Key, KeyPrefix, Mvcc, RangeRequest, RangeResponse, Remaining,
+    Revision, Snapshot, StorageError, StoredObject, Watch, WatchItem, WatchRequest, WatchSource, WatchStart,
 };
 
 /// How many events are copied or discarded under the lock at a time: tens of microseconds.
@@ -30,6 +31,7 @@ pub(super) struct Hub {
 struct State {
     mvcc: Mvcc,
     waiters: Waiters,
+    pages: PageCounts,
 }
 
 /// Wakers of sleeping readers. A write takes those of its topics and of revisions reached, and pays for no others.
@@ -46,6 +48,7 @@ impl Hub {
             state: Mutex::new(State {
                 mvcc,
                 waiters: Waiters::default(),
+                pages: PageCounts::default(),
             }),
         })
     }
@@ -54,7 +57,7 @@ impl Hub {
     pub(super) fn write<E>(&self, write: impl FnOnce(&mut Mvcc) -> Result<Event, E>) -> Result<Event, E> {
         let mut woken = Vec::new();
         let result = {
-            let State { mvcc, waiters } = &mut *self.state.lock();
+            let State { mvcc, waiters, .. } = &mut *self.state.lock();
             let result = write(mvcc);
             if let Ok(event) = &result {
                 waiters.take_topics(event.object().key(), &mut woken);
@@ -70,7 +73,7 @@ impl Hub {
     pub(super) fn write_all<R>(&self, write: impl FnOnce(&mut Mvcc) -> R) -> R {
         let mut woken = Vec::new();
         let result = {
-            let State { mvcc, waiters } = &mut *self.state.lock();
+            let State { mvcc, waiters, .. } = &mut *self.state.lock();
             let result = write(mvcc);
             waiters.take_all(mvcc.revision(), &mut woken);
             result
@@ -143,7 +146,11 @@ impl Hub {
             }
         };
         let RangeRequest {
-            prefix, start, limit, ..
+            prefix,
+            start,
+            limit,
+            remaining,
+            ..
         } = request;
         let (snapshot, total) = self.read(|mvcc| (mvcc.snapshot(), mvcc.count(&prefix)));
         let (revision, undo, total) = match exact {
@@ -152,7 +159,14 @@ impl Hub {
             }
             _ => (snapshot.revision(), Undo::default(), Some(total)),
         };
-        let page = snapshot.page(&prefix, start.as_deref(), limit, &undo, total);
+        let known = match start.as_deref().filter(|start| *start > prefix.as_str()) {
+            None => total,
+            Some(start) => self.state.lock().pages.find(revision, &prefix, start),
+        };
+        let page = snapshot.page(&prefix, start.as_deref(), limit, &undo, known, remaining);
+        if let (Some(next), Some(count), Remaining::Counted) = (&page.next, page.remaining, remaining) {
+            self.state.lock().pages.note(revision, &prefix, next, count);
+        }
         Ok(RangeResponse {
             items: page.items,
             revision,

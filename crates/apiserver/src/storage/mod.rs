@@ -32,6 +32,7 @@
 //! ```
 
 mod compactor;
+mod counts;
 mod encoded;
 mod error;
 mod event;
@@ -57,11 +58,12 @@ use futures_core::future::BoxFuture;
 pub use self::compactor::{COMPACT_INTERVAL, Compactor};
 pub use self::encoded::{Encoded, EncodingError, MAX_DEPTH};
 pub use self::error::StorageError;
-pub use self::event::{Change, Event, encode_frame};
+pub use self::event::{Change, Event, write_frame};
 pub use self::history::{Cursor, Limits};
 pub use self::key::{Key, KeyPrefix};
 pub use self::memory::MemoryStorage;
 pub use self::mvcc::{Difference, Mvcc, Page, Snapshot, Undo};
+pub(crate) use self::object::FieldNames;
 pub use self::object::{Attributes, Revision, StoredObject};
 pub use self::update::{GUARANTEED_UPDATE_TRIES, GuaranteedUpdateError, guaranteed_update};
 pub use self::watch::{Watch, WatchItem, WatchSource};
@@ -161,6 +163,18 @@ pub struct RangeRequest {
     pub limit: Option<usize>,
     /// Which state to list. Default: [`At::Latest`].
     pub at: At,
+    /// Whether to count what comes after a page. Default: [`Remaining::Counted`].
+    pub remaining: Remaining,
+}
+
+/// Whether a page says how many objects come after it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Remaining {
+    /// It does. Where the page before was not asked for here, the store has to walk over them for it.
+    #[default]
+    Counted,
+    /// It does not.
+    Ignored,
 }
 
 impl RangeRequest {
@@ -172,6 +186,7 @@ impl RangeRequest {
             start: None,
             limit: None,
             at: At::Latest,
+            remaining: Remaining::Counted,
         }
     }
 }
@@ -199,8 +214,8 @@ pub struct RangeResponse {
     pub revision: Revision,
     /// Where the next page begins, when there is one.
     pub next: Option<String>,
-    /// How many objects of the range come after this page.
-    pub remaining: usize,
+    /// How many objects of the range come after this page; `None` with [`Remaining::Ignored`].
+    pub remaining: Option<usize>,
 }
 
 /// What to watch.

@@ -9,7 +9,9 @@ use std::ops::Bound;
 use imbl::OrdMap;
 
 use super::history::History;
-use super::{Change, Cursor, Encoded, Event, Key, KeyPrefix, Limits, Revision, StorageError, StoredObject};
+use super::{
+    Change, Cursor, Encoded, Event, Key, KeyPrefix, Limits, Remaining, Revision, StorageError, StoredObject,
+};
 
 /// A multi-version store without lock, clock or async: every method takes microseconds.
 ///
@@ -423,7 +425,7 @@ impl Snapshot {
     }
 
     /// A page of the range at the state that `undo` leads to: up to `limit` objects from `start` on, and how many come after them.
-    /// `total` is the number of objects in the range, if it is known; it saves counting where the page begins with the first.
+    /// `known` is the number of objects from `start` on, if it is known; it saves counting.
     #[must_use]
     pub fn page(
         &self,
@@ -431,26 +433,18 @@ impl Snapshot {
         start: Option<&str>,
         limit: Option<usize>,
         undo: &Undo,
-        total: Option<usize>,
+        known: Option<usize>,
+        remaining: Remaining,
     ) -> Page {
         let from = start.map_or(Bound::Unbounded, Bound::Included);
         let limit = limit.unwrap_or(usize::MAX);
-        let expected = total.unwrap_or(0).min(limit);
         if undo.0.is_empty() {
-            let known = total.filter(|_| start.is_none_or(|start| start <= prefix.as_str()));
-            return Page::fill(self.range(prefix, from), limit, expected, known);
+            return Page::fill(self.range(prefix, from), limit, known, remaining);
         }
         let lower = start.unwrap_or_default().max(prefix.as_str());
         let undone = undo.0.range::<str, _>((Bound::Included(lower), Bound::Unbounded));
-        Page::fill(
-            merge(
-                self.range(prefix, from),
-                undone.take_while(|(key, _)| prefix.contains(key)),
-            ),
-            limit,
-            expected,
-            None,
-        )
+        let undone = undone.take_while(|(key, _)| prefix.contains(key));
+        Page::fill(merge(self.range(prefix, from), undone), limit, known, remaining)
     }
 }
 
@@ -470,33 +464,32 @@ pub struct Page {
     pub items: Vec<StoredObject>,
     /// Where to go on, when objects remain.
     pub next: Option<String>,
-    /// How many objects come after these.
-    pub remaining: usize,
+    /// How many objects come after these, if that was to be counted.
+    pub remaining: Option<usize>,
 }
 
 impl Page {
     fn fill<'a>(
         mut objects: impl Iterator<Item = &'a StoredObject>,
         limit: usize,
-        expected: usize,
-        total: Option<usize>,
+        known: Option<usize>,
+        remaining: Remaining,
     ) -> Self {
-        let mut items = Vec::with_capacity(expected);
+        let mut items = Vec::with_capacity(known.unwrap_or(0).min(limit));
         items.extend(objects.by_ref().take(limit).cloned());
-        let Some(first) = objects.next() else {
-            return Self {
-                items,
-                next: None,
-                remaining: 0,
-            };
-        };
+        let first = objects.next();
         // Right behind the last object rather than at the next: a list that goes on at a later state, since this one was compacted,
         // then misses nothing that was created between the two.
-        let next = items
-            .last()
-            .map_or_else(|| first.key().to_string(), |last| format!("{}\0", last.key()));
-        let next = Some(next);
-        let remaining = total.map_or_else(|| 1 + objects.count(), |total| total.saturating_sub(items.len()));
+        let next = first.map(|first| match items.last() {
+            Some(last) => format!("{}\0", last.key()),
+            None => first.key().to_string(),
+        });
+        let remaining = match (remaining, &next, known) {
+            (Remaining::Ignored, ..) => None,
+            (Remaining::Counted, None, _) => Some(0),
+            (Remaining::Counted, Some(_), Some(known)) => Some(known.saturating_sub(items.len())),
+            (Remaining::Counted, Some(_), None) => Some(1 + objects.count()),
+        };
         Self {
             items,
             next,

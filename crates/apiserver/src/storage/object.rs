@@ -40,6 +40,23 @@ struct Inner {
     revision: Revision,
     create_revision: Revision,
     attributes: OnceLock<Arc<Attributes>>,
+    fields: OnceLock<Arc<FieldValues>>,
+}
+
+/// The values of one version of an object that field selectors compare, in the order of the names that they were taken by. The store
+/// keeps them and knows nothing of them: they cost a decoding, and every watcher with a selector asks for them.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FieldValues {
+    pub(crate) names: Arc<FieldNames>,
+    pub(crate) values: Box<[Box<str>]>,
+}
+
+/// Which fields of which representation of an object were read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FieldNames {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) names: Vec<String>,
 }
 
 /// What selectors and preconditions read, parsed once per version.
@@ -93,6 +110,7 @@ impl StoredObject {
             revision,
             create_revision,
             attributes: OnceLock::new(),
+            fields: OnceLock::new(),
         }))
     }
 
@@ -198,7 +216,32 @@ impl StoredObject {
             revision,
             create_revision: self.0.create_revision,
             attributes: self.0.attributes.clone(),
+            fields: self.0.fields.clone(),
         }))
+    }
+
+    /// The values of these fields: those that were read first are kept, others are read each time.
+    pub(crate) fn field_values(
+        &self,
+        names: &Arc<FieldNames>,
+        read: impl FnOnce() -> Box<[Box<str>]>,
+    ) -> Arc<FieldValues> {
+        let read = || {
+            Arc::new(FieldValues {
+                names: Arc::clone(names),
+                values: read(),
+            })
+        };
+        match self.0.fields.get() {
+            Some(kept) if Arc::ptr_eq(&kept.names, names) || kept.names == *names => Arc::clone(kept),
+            Some(_) => read(),
+            None => {
+                let values = read();
+                // Where another reader was faster, its values are the kept ones.
+                let _ = self.0.fields.set(Arc::clone(&values));
+                values
+            }
+        }
     }
 
     /// Whether both are one version of one object.
@@ -285,6 +328,34 @@ mod tests {
         check(json!({"metadata": {"labels": null}}), "", &[]);
         check(json!({"metadata": {"labels": 7}}), "", &[]);
         check(json!({}), "", &[]);
+    }
+
+    #[test]
+    fn fields_are_read_once_for_all_who_ask_for_the_same() {
+        let names = |version: &str, names: &[&str]| {
+            Arc::new(FieldNames {
+                group: String::new(),
+                version: version.to_owned(),
+                names: names.iter().map(|&name| name.to_owned()).collect(),
+            })
+        };
+        let stored = object(&json!({"metadata": {"name": "b"}}));
+        let reads = std::cell::Cell::new(0);
+        let check = |stored: &StoredObject, of: &Arc<FieldNames>, expect: usize| {
+            let found = stored.field_values(of, || {
+                reads.set(reads.get() + 1);
+                of.names.iter().map(|name| name.as_str().into()).collect()
+            });
+            let texts: Vec<&str> = found.values.iter().map(AsRef::as_ref).collect();
+            assert_eq!(texts, of.names);
+            assert_eq!(reads.get(), expect, "{of:?}");
+        };
+        check(&stored, &names("v1", &["a", "b"]), 1);
+        check(&stored, &names("v1", &["a", "b"]), 1);
+        check(&stored.at_revision(Revision(11)), &names("v1", &["a", "b"]), 1);
+        check(&stored, &names("v2", &["a", "b"]), 2);
+        check(&stored, &names("v1", &["a"]), 3);
+        check(&stored, &names("v1", &["a", "b"]), 3);
     }
 
     #[test]

@@ -93,11 +93,10 @@ impl FromStr for FieldSelector {
                 continue;
             }
             let (field, operator, value) = split_operator(term).ok_or_else(|| {
-                ParseSelectorError::new(format!("invalid selector: {text:?}; can't understand {term:?}"))
+                ParseSelectorError::new(format!("invalid selector: '{text}'; can't understand '{term}'"))
             })?;
-            let value = unescape(value).ok_or_else(|| {
-                ParseSelectorError::new(format!("invalid field selector: invalid value in {term:?}"))
-            })?;
+            let value = unescape(value)
+                .map_err(|why| ParseSelectorError::new(format!("invalid field selector: {why}")))?;
             requirements.push(FieldRequirement {
                 field: field.to_owned(),
                 value,
@@ -133,18 +132,22 @@ fn split_operator(term: &str) -> Option<(&str, &'static str, &str)> {
     })
 }
 
-/// `None` when a special character stands unescaped or the text ends in an escape.
-fn unescape(value: &str) -> Option<String> {
+/// Fails when a special character stands unescaped, with its number as Go prints a rune, or when an escape is none.
+fn unescape(value: &str) -> Result<String, String> {
     let mut out = String::with_capacity(value.len());
     let mut chars = value.chars();
     while let Some(c) = chars.next() {
         match c {
-            '\\' => out.push(chars.next().filter(|c| matches!(c, '\\' | ',' | '='))?),
-            ',' | '=' => return None,
+            '\\' => match chars.next() {
+                Some(c @ ('\\' | ',' | '=')) => out.push(c),
+                Some(c) => return Err(format!("invalid escape sequence: \\{c}")),
+                None => return Err("invalid escape sequence: \\".to_owned()),
+            },
+            ',' | '=' => return Err(format!("unescaped character in value: {}", u32::from(c))),
             c => out.push(c),
         }
     }
-    Some(out)
+    Ok(out)
 }
 
 #[cfg(test)]
@@ -175,8 +178,20 @@ mod tests {
 
     #[test]
     fn malformed() {
-        for text in ["metadata.name", "a=b=c", "a=\\", "a=\\x"] {
-            assert!(text.parse::<FieldSelector>().is_err(), "{text}");
+        for (text, expect) in [
+            (
+                "metadata.name",
+                "invalid selector: 'metadata.name'; can't understand 'metadata.name'",
+            ),
+            (
+                "a=b=c",
+                "invalid field selector: unescaped character in value: 61",
+            ),
+            ("a=\\", "invalid field selector: invalid escape sequence: \\"),
+            ("a=\\x", "invalid field selector: invalid escape sequence: \\x"),
+        ] {
+            let error = text.parse::<FieldSelector>().unwrap_err();
+            assert_eq!(error.to_string(), expect, "{text}");
         }
     }
 

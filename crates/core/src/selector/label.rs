@@ -168,14 +168,26 @@ impl FromStr for LabelSelector {
     type Err = ParseSelectorError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut parser = Parser { text, rest: text };
+        let mut parser = Parser { rest: text };
         let mut requirements = Vec::new();
-        while parser.peek() != Token::End {
-            requirements.push(parser.requirement()?);
-            match parser.next() {
+        loop {
+            match parser.peek() {
                 Token::End => break,
-                Token::Symbol(",") if parser.peek() != Token::End => {}
-                found => return Err(parser.error(found, "',' or the end")),
+                Token::Word(_) | Token::Symbol("!") => {}
+                found => return Err(unexpected(found, ", expected: !, identifier, or 'end of string'")),
+            }
+            requirements.push(
+                parser.requirement().map_err(|error| {
+                    ParseSelectorError::new(format!("unable to parse requirement: {error}"))
+                })?,
+            );
+            match (parser.next(), parser.peek()) {
+                (Token::End, _) => break,
+                (Token::Symbol(","), Token::Word(_) | Token::Symbol("!")) => {}
+                (Token::Symbol(","), found) => {
+                    return Err(unexpected(found, ", expected: identifier after ','"));
+                }
+                (found, _) => return Err(unexpected(found, ", expected: ',' or 'end of string'")),
             }
         }
         Ok(Self::new(requirements))
@@ -190,17 +202,12 @@ enum Token<'a> {
 }
 
 struct Parser<'a> {
-    text: &'a str,
     rest: &'a str,
 }
 
 impl<'a> Parser<'a> {
     fn peek(&self) -> Token<'a> {
-        Self {
-            text: self.text,
-            rest: self.rest,
-        }
-        .next()
+        Self { rest: self.rest }.next()
     }
 
     fn next(&mut self) -> Token<'a> {
@@ -245,7 +252,7 @@ impl<'a> Parser<'a> {
             Token::Symbol("<") => LabelOperator::LessThan(self.integer(&key)?),
             Token::Word("in") => LabelOperator::In(self.values(&key)?),
             Token::Word("notin") => LabelOperator::NotIn(self.values(&key)?),
-            found => return Err(self.error(found, "'in', 'notin', '=', '==', '!=', '>' or '<'")),
+            found => return Err(unexpected(found, ", expected: in, notin, =, ==, !=, gt, lt")),
         };
         Ok(LabelRequirement { key, operator })
     }
@@ -254,10 +261,11 @@ impl<'a> Parser<'a> {
         match self.next() {
             Token::Word(key) if is_qualified_name(key) => Ok(key.to_owned()),
             Token::Word(key) => Err(ParseSelectorError::new(format!(
-                "key: Invalid value: {key:?}: name part must consist of alphanumeric characters, '-', '_' or '.', and must \
-                 start and end with an alphanumeric character"
+                "<nil>: Invalid value: {key:?}: name part must consist of alphanumeric characters, '-', '_' or '.', and must \
+                 start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
+                 validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
             ))),
-            found => Err(self.error(found, "a label key")),
+            found => Err(unexpected(found, ", expected: identifier")),
         }
     }
 
@@ -269,21 +277,24 @@ impl<'a> Parser<'a> {
                 checked_value(key, value)
             }
             Token::End | Token::Symbol(",") => Ok(String::new()),
-            found => Err(self.error(found, "a label value")),
+            found => Err(unexpected(found, ", expected: identifier")),
         }
     }
 
     fn integer(&mut self, key: &str) -> Result<i64, ParseSelectorError> {
         let value = self.value(key)?;
         value.parse().map_err(|_| {
-            ParseSelectorError::new(format!("values[{key}][0]: Invalid value: {value:?}: for 'Gt', 'Lt' operators, the value must be an integer"))
+            ParseSelectorError::new(format!(
+                "values[0]: Invalid value: {value:?}: for 'Gt', 'Lt' operators, the value must be an integer"
+            ))
         })
     }
 
     fn values(&mut self, key: &str) -> Result<Vec<String>, ParseSelectorError> {
         match self.next() {
             Token::Symbol("(") => {}
-            found => return Err(self.error(found, "'('")),
+            // Without a comma, as upstream has it.
+            found => return Err(unexpected(found, " expected: '('")),
         }
         let mut values = Vec::new();
         loop {
@@ -293,27 +304,24 @@ impl<'a> Parser<'a> {
                     checked_value(key, value)?
                 }
                 Token::Symbol("," | ")") => String::new(),
-                found => return Err(self.error(found, "a value, ',' or ')'")),
+                found => return Err(unexpected(found, ", expected: ',', ')' or identifier")),
             };
             values.push(value);
             match self.next() {
                 Token::Symbol(",") => {}
                 Token::Symbol(")") => return Ok(sorted(values)),
-                found => return Err(self.error(found, "',' or ')'")),
+                found => return Err(unexpected(found, ", expected: ',' or ')'")),
             }
         }
     }
+}
 
-    fn error(&self, found: Token<'_>, expected: &str) -> ParseSelectorError {
-        let found = match found {
-            Token::Word(text) | Token::Symbol(text) => text,
-            Token::End => "",
-        };
-        ParseSelectorError::new(format!(
-            "found '{found}', expected: {expected} in {:?}",
-            self.text
-        ))
-    }
+fn unexpected(found: Token<'_>, expected: &str) -> ParseSelectorError {
+    let found = match found {
+        Token::Word(text) | Token::Symbol(text) => text,
+        Token::End => "",
+    };
+    ParseSelectorError::new(format!("found '{found}'{expected}"))
 }
 
 fn sorted(mut values: Vec<String>) -> Vec<String> {
@@ -328,7 +336,8 @@ fn checked_value(key: &str, value: &str) -> Result<String, ParseSelectorError> {
     }
     Err(ParseSelectorError::new(format!(
         "values[0][{key}]: Invalid value: {value:?}: a valid label must be an empty string or consist of alphanumeric \
-         characters, '-', '_' or '.', and must start and end with an alphanumeric character, at most 63 of them"
+         characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  \
+         or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
     )))
 }
 
@@ -434,6 +443,35 @@ mod tests {
             "a in (b))",
         ] {
             assert!(selector.parse::<LabelSelector>().is_err(), "{selector:?}");
+        }
+    }
+
+    #[test]
+    fn errors_are_told_in_upstreams_words() {
+        for (selector, expect) in [
+            (",a", "found ',', expected: !, identifier, or 'end of string'"),
+            ("a,", "found '', expected: identifier after ','"),
+            ("a=b=c", "found '=', expected: ',' or 'end of string'"),
+            (
+                "!!",
+                "unable to parse requirement: found '!', expected: identifier",
+            ),
+            (
+                "a b",
+                "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt",
+            ),
+            ("a in b", "unable to parse requirement: found 'b' expected: '('"),
+            (
+                "a in (b",
+                "unable to parse requirement: found '', expected: ',' or ')'",
+            ),
+            (
+                "a>x",
+                "unable to parse requirement: values[0]: Invalid value: \"x\": for 'Gt', 'Lt' operators, the value must be an integer",
+            ),
+        ] {
+            let error = selector.parse::<LabelSelector>().unwrap_err();
+            assert_eq!(error.to_string(), expect, "{selector:?}");
         }
     }
 

@@ -8,9 +8,9 @@ pub use label::{LabelOperator, LabelRequirement, LabelSelector};
 
 /// A selector that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unable to parse requirement: {why}")]
+#[error("{why}")]
 pub struct ParseSelectorError {
-    /// What is wrong, with the text it is about.
+    /// What is wrong, in upstream's words.
     pub why: String,
 }
 

@@ -13,7 +13,7 @@ mod subresource;
 mod table;
 
 pub(crate) use allocator::{Allocator, ServicePool};
-pub(crate) use fields::Selectable;
+pub(crate) use fields::FieldLabels;
 pub(crate) use table::{CUSTOM, CUSTOM_WITH_STATUS, strategy};
 
 use super::validation::metadata;
@@ -45,8 +45,8 @@ pub(crate) struct Strategy {
     pub(crate) dependents: Dependents,
     /// The finalizer that a delete puts on the object, so that it stays until the server has cleaned up after it.
     pub(crate) finalizer_on_delete: Option<&'static str>,
-    /// What field selectors may name besides `metadata.name` and `metadata.namespace`.
-    pub(crate) selectable: &'static [Selectable],
+    /// What field selectors may name.
+    pub(crate) selectable: FieldLabels,
     /// Runs after the general preparation of a create (`old` is `None`) or an update.
     prepare: Prepare,
     /// Checks what the schema cannot say.
@@ -316,15 +316,7 @@ impl Strategy {
 
     /// The value that a field selector compares, or `None` if the kind cannot be selected by this field.
     pub(crate) fn selectable_field(&self, object: &Value, field: &str) -> Option<String> {
-        fields::select(self.selectable, object, field)
-    }
-
-    /// Whether field selectors of this kind may name `field`.
-    pub(crate) fn is_selectable(&self, field: &str) -> bool {
-        fields::META
-            .iter()
-            .chain(self.selectable)
-            .any(|selectable| selectable.name == field)
+        self.selectable.select(object, field)
     }
 
     /// The grace period in seconds that a delete of `object` gets, or `None` where the kind has no graceful deletion.

@@ -37,7 +37,7 @@ const PLAIN_ROW: Strategy = Strategy {
     allocation: Allocation::None,
     dependents: Dependents::Deleted,
     finalizer_on_delete: None,
-    selectable: &[],
+    selectable: fields::META,
     prepare: no_preparation,
     validate: |_| Vec::new(),
     validate_update: |_, _| Vec::new(),
@@ -111,7 +111,7 @@ fn core(resource: &str) -> Option<&'static Strategy> {
     static REPLICATION_CONTROLLER: Strategy = Strategy {
         status: StatusRule::Reset(r#"{"replicas":0}"#),
         dependents: Dependents::Orphaned,
-        selectable: fields::REPLICAS,
+        selectable: fields::REPLICATION_CONTROLLER,
         validate: check::replication_controller,
         ..COUNTED_ROW
     };
@@ -221,7 +221,6 @@ fn apps(resource: &str) -> Option<&'static Strategy> {
     };
     static REPLICA_SET: Strategy = Strategy {
         status: StatusRule::Reset(r#"{"replicas":0}"#),
-        selectable: fields::REPLICAS,
         rules: groups::apps::replica_set,
         validate_part: groups::apps::replica_set_status,
         warnings: groups::apps::name_warnings,

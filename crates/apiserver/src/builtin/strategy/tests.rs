@@ -509,7 +509,7 @@ fn field_selectors() {
             "{resource} {field}"
         );
         assert_eq!(
-            strategy.is_selectable(field),
+            strategy.selectable.names().any(|name| name == field),
             expect.is_some(),
             "{resource} {field}"
         );
@@ -521,7 +521,28 @@ fn field_selectors() {
     check("", "pods", pod.clone(), "status.phase", Some("Running"));
     check("", "pods", pod.clone(), "status.podIP", Some(""));
     check("", "pods", pod.clone(), "spec.hostNetwork", Some("false"));
+    check("", "pods", pod.clone(), "spec.host", Some("x"));
+    check("", "pods", pod.clone(), "status.podIPs", Some(""));
     check("", "pods", pod, "spec.containers", None);
+    let two = json!({"status": {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.2"}, {"ip": "10.0.0.3"}]}});
+    check("", "pods", two, "status.podIP", Some("10.0.0.2"));
+    check("", "namespaces", json!({}), "metadata.namespace", None);
+    check("", "namespaces", json!({}), "name", None);
+    check("apps", "replicasets", json!({}), "status.replicas", None);
+    check(
+        "",
+        "replicationcontrollers",
+        json!({}),
+        "status.replicas",
+        Some("0"),
+    );
+    check(
+        "resource.k8s.io",
+        "resourceslices",
+        json!({"spec": {"pool": {"name": "p"}}}),
+        "spec.pool.name",
+        Some("p"),
+    );
     check("", "nodes", json!({}), "spec.unschedulable", Some("false"));
     check("", "secrets", json!({"type": "Opaque"}), "type", Some("Opaque"));
     check(
@@ -554,6 +575,35 @@ fn field_selectors() {
         Some("Pod"),
     );
     check("", "configmaps", json!({}), "data", None);
+
+    for (group, version, resource, kind, expect) in [
+        ("", "v1", "pods", "Pod", "field label not supported: a.b"),
+        (
+            "",
+            "v1",
+            "configmaps",
+            "ConfigMap",
+            "\"a.b\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+        ),
+        (
+            "batch",
+            "v1",
+            "jobs",
+            "Job",
+            "field label \"a.b\" not supported for Job",
+        ),
+        (
+            "resource.k8s.io",
+            "v1",
+            "resourceslices",
+            "ResourceSlice",
+            "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: a.b",
+        ),
+    ] {
+        let kind = kubewright_core::GroupVersionKind::new(group, version, kind);
+        let told = strategy(group, resource).selectable.refuse(&kind, "a.b");
+        assert_eq!(told, expect);
+    }
 }
 
 #[test]

@@ -233,7 +233,7 @@ async fn lists_in_pages_of_one_revision(store: Store) {
     let first = store.range(request.clone()).await.unwrap();
     assert_eq!(
         (first.items.len(), first.remaining, first.revision),
-        (2, 2, Revision(8))
+        (2, Some(2), Revision(8))
     );
     // Whatever happens now is not seen.
     store.create(pod("a", "y"), encoded(1)).await.unwrap();
@@ -253,8 +253,29 @@ async fn lists_in_pages_of_one_revision(store: Store) {
     assert_eq!(names, ["core/pods/a/z 1", "core/pods/b/x 1"]);
     assert_eq!(
         (second.remaining, second.next, second.revision),
-        (0, None, Revision(8))
+        (Some(0), None, Revision(8))
     );
+    // The same page again, and one that was not given out as the next: counted all the same.
+    let one = RangeRequest {
+        limit: Some(1),
+        ..request.clone()
+    };
+    for start in [request.start.as_deref(), Some("core/pods/a/yy"), None] {
+        let expect = if start.is_none() { Some(3) } else { Some(1) };
+        for (remaining, expect) in [(Remaining::Counted, expect), (Remaining::Ignored, None)] {
+            let start = start.map(str::to_owned);
+            let page = store
+                .range(RangeRequest {
+                    start,
+                    remaining,
+                    ..one.clone()
+                })
+                .await
+                .unwrap();
+            assert_eq!((page.items.len(), page.remaining), (1, expect));
+            assert!(page.next.is_some());
+        }
+    }
 
     let counted = store
         .range(RangeRequest {
@@ -263,7 +284,7 @@ async fn lists_in_pages_of_one_revision(store: Store) {
         })
         .await
         .unwrap();
-    assert_eq!((counted.items.len(), counted.remaining), (0, 4));
+    assert_eq!((counted.items.len(), counted.remaining), (0, Some(4)));
     for (start, expect) in [
         ("", 4),
         ("core/pods/a/y", 2),

@@ -287,6 +287,7 @@ impl Run {
             start: start.clone(),
             limit,
             at,
+            remaining: Remaining::Counted,
         };
         let answer = now(self.store.range(request.clone()));
         self.model.check_compacted(
@@ -304,10 +305,14 @@ impl Run {
             .collect();
         let limit = limit.unwrap_or(usize::MAX);
         assert_eq!(listed, expect.clone().into_iter().take(limit).collect::<Vec<_>>());
-        assert_eq!(response.remaining, expect.len().saturating_sub(limit));
-        assert_eq!(response.next.is_some(), response.remaining > 0);
+        let remaining = expect.len().saturating_sub(limit);
+        assert_eq!(response.remaining, Some(remaining));
+        assert_eq!(response.next.is_some(), remaining > 0);
         if let Some(next) = response.next {
             request.start = Some(next);
+            request.limit = Some(1);
+            let second = now(self.store.range(request.clone())).unwrap();
+            assert_eq!(second.remaining, Some(remaining - 1));
             request.limit = None;
             let rest = now(self.store.range(request)).unwrap();
             let listed: Vec<_> = rest

@@ -1,0 +1,191 @@
+//! What `continue` carries: upstream's format, although clients must not look inside (apiserver pkg/storage/continue.go).
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use kubewright_core::Status;
+use serde::{Deserialize, Serialize};
+
+use crate::error::ApiResult;
+use crate::storage::{At, KeyPrefix, Revision};
+
+/// Where a list goes on, and at which state.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Continuation {
+    pub(super) at: At,
+    /// The text of the key to begin with; within the range, whatever the client made of the token.
+    pub(super) start: String,
+}
+
+/// The text for a list that goes on from `start`, a key of the range, at one revision; without one, inconsistently at the newest state.
+pub(super) fn encode(start: &str, prefix: &KeyPrefix, revision: Option<Revision>) -> String {
+    let token = Token {
+        v: VERSION.to_owned(),
+        rv: revision.map_or(-1, |revision| i64::try_from(revision.0).unwrap_or(i64::MAX)),
+        start: start.strip_prefix(prefix.as_str()).unwrap_or(start).to_owned(),
+    };
+    // Two strings and a number can be written into memory.
+    URL_SAFE_NO_PAD.encode(serde_json::to_vec(&token).unwrap_or_default())
+}
+
+/// Reads such a text back, for a list of the same or another range.
+///
+/// # Errors
+/// 400 when it is none.
+pub(super) fn decode(text: &str, prefix: &KeyPrefix) -> ApiResult<Continuation> {
+    let refuse = |why: &dyn fmt::Display| {
+        Status::bad_request(format!("invalid continue token: continue key is not valid{why}"))
+    };
+    let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|error| {
+        refuse(&format_args!(
+            ": illegal base64 data at input byte {}",
+            fault(&error, text)
+        ))
+    })?;
+    let token: Token = serde_json::from_slice(&bytes).map_err(|error| refuse(&format_args!(": {error}")))?;
+    if token.v != VERSION {
+        return Err(refuse(&format_args!(
+            ": server does not recognize this encoded version {}",
+            token.v
+        ))
+        .into());
+    }
+    if token.rv == 0 {
+        return Err(refuse(&": incorrect encoded start resourceVersion (version meta.k8s.io/v1)").into());
+    }
+    if token.start.is_empty() {
+        return Err(refuse(&": encoded start key empty (version meta.k8s.io/v1)").into());
+    }
+    let start = token.start.strip_prefix('/').unwrap_or(&token.start);
+    // A start that climbs would begin before the range.
+    if !start.is_empty() && start.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return Err(refuse(&format_args!(": {}", token.start)).into());
+    }
+    Ok(Continuation {
+        at: u64::try_from(token.rv).map_or(At::Latest, |revision| At::Exact(Revision(revision))),
+        start: format!("{}{start}", prefix.as_str()),
+    })
+}
+
+/// Where Go finds fault with a text.
+fn fault(error: &base64::DecodeError, text: &str) -> usize {
+    use base64::DecodeError::{InvalidByte, InvalidLastSymbol, InvalidLength, InvalidPadding};
+    match error {
+        InvalidByte(offset, _) | InvalidLastSymbol(offset, _) => *offset,
+        InvalidLength(_) | InvalidPadding => text.len(),
+    }
+}
+
+/// Absent fields are empty, as Go reads them.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Token {
+    v: String,
+    /// The version of the list; a negative one goes on with the newest state.
+    rv: i64,
+    /// The key to begin with, within the prefix.
+    start: String,
+}
+
+const VERSION: &str = "meta.k8s.io/v1";
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn prefix() -> KeyPrefix {
+        KeyPrefix::resource("", "pods")
+    }
+
+    /// The rows of upstream's `continue_test.go` and those between them.
+    #[test]
+    fn tokens_are_read_or_refused() {
+        let check = |text: &str, expect: Result<(At, &str), &str>| {
+            let found = decode(text, &prefix());
+            let found = found
+                .as_ref()
+                .map(|found| (found.at, found.start.as_str()))
+                .map_err(|error| {
+                    let status = error.status();
+                    assert_eq!(
+                        (status.code, &status.reason),
+                        (400, &kubewright_core::StatusReason::BadRequest)
+                    );
+                    status
+                        .message
+                        .strip_prefix("invalid continue token: continue key is not valid")
+                        .unwrap()
+                });
+            assert_eq!(found, expect, "{text}");
+        };
+        let token = |value: serde_json::Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        let good = |rv: i64, start: &str| token(json!({"v": VERSION, "rv": rv, "start": start}));
+        let exact = |revision, start| Ok((At::Exact(Revision(revision)), start));
+        check(&good(7, "a/b\0"), exact(7, "core/pods/a/b\0"));
+        check(&good(7, "/a/b\0"), exact(7, "core/pods/a/b\0"));
+        check(&good(7, "a"), exact(7, "core/pods/a"));
+        check(&good(7, "/"), exact(7, "core/pods/"));
+        check(&good(-1, "a\0"), Ok((At::Latest, "core/pods/a\0")));
+        check(&good(-7, "a"), Ok((At::Latest, "core/pods/a")));
+        for start in [
+            "..",
+            "../a",
+            "/../a",
+            "a/../../b",
+            "a/..",
+            "./a",
+            "a/./b",
+            "a//b",
+            "a/",
+            "//a",
+            "//",
+        ] {
+            check(&good(7, start), Err(&format!(": {start}")));
+        }
+        let zero = ": incorrect encoded start resourceVersion (version meta.k8s.io/v1)";
+        check(&good(0, "a"), Err(zero));
+        check(&token(json!({"v": VERSION, "start": "a"})), Err(zero));
+        let empty = ": encoded start key empty (version meta.k8s.io/v1)";
+        check(&good(1, ""), Err(empty));
+        let other = |version: &str| format!(": server does not recognize this encoded version {version}");
+        check(
+            &token(json!({"v": "meta.k8s.io/v2", "rv": 1, "start": "a"})),
+            Err(&other("meta.k8s.io/v2")),
+        );
+        check(&token(json!({})), Err(&other("")));
+        check("nonsense!", Err(": illegal base64 data at input byte 8"));
+        check("%%%", Err(": illegal base64 data at input byte 0"));
+        for text in ["", "bm9uc2Vuc2U", "W10", "eyJ2IjoxfQ"] {
+            let error = decode(text, &prefix()).unwrap_err();
+            assert!(
+                error
+                    .status()
+                    .message
+                    .starts_with("invalid continue token: continue key is not valid: "),
+                "{text}: {:?}",
+                error.status()
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for (start, revision) in [("core/pods/a/b\0", Some(Revision(9))), ("core/pods/a/b", None)] {
+            let text = encode(start, &prefix(), revision);
+            let expect = Continuation {
+                at: revision.map_or(At::Latest, At::Exact),
+                start: start.to_owned(),
+            };
+            assert_eq!(decode(&text, &prefix()).unwrap(), expect);
+        }
+        // The text is upstream's.
+        let text = encode("core/pods/a/b\0", &prefix(), Some(Revision(9)));
+        assert_eq!(
+            URL_SAFE_NO_PAD.decode(text).unwrap(),
+            br#"{"v":"meta.k8s.io/v1","rv":9,"start":"a/b\u0000"}"#
+        );
+    }
+}
