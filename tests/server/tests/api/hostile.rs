@@ -352,10 +352,14 @@ async fn at_random() {
 
 const ROUNDS: usize = 6_000;
 
-/// The failures that upstream has for requests like these: a version on create, and one that is yet to come.
+/// The failures that upstream has for requests like these: a version on create, one that cannot be read, and one that is yet to
+/// come.
 fn is_documented(code: u16, headers: &HeaderMap, ask: &Ask) -> bool {
     match code {
-        500 => ask.line.starts_with("POST") || ask.line.starts_with("PUT"),
+        500 => {
+            let is_write = ask.line.starts_with("POST") || ask.line.starts_with("PUT");
+            is_write || ask.line.contains("resourceVersion=")
+        }
         504 => headers.contains_key("retry-after"),
         _ => false,
     }

@@ -76,41 +76,60 @@ async fn fields_that_kinds_are_selected_by() {
         .ok(Ask::json(format!("POST {WIDGETS}"), &widget("w")))
         .await;
     for (path, selector, expect) in [
-        ("/api/v1/pods", "spec.nodeName%3Dn1", Some(vec!["a"])),
-        ("/api/v1/pods", "spec.nodeName%3D", Some(vec!["b"])),
-        ("/api/v1/pods", "status.phase%3DPending", Some(vec!["a", "b"])),
-        ("/api/v1/pods", "status.phase%21%3DPending", Some(vec![])),
+        ("/api/v1/pods", "spec.nodeName%3Dn1", Ok(vec!["a"])),
+        ("/api/v1/pods", "spec.nodeName%3D", Ok(vec!["b"])),
+        ("/api/v1/pods", "status.phase%3DPending", Ok(vec!["a", "b"])),
+        ("/api/v1/pods", "status.phase%21%3DPending", Ok(vec![])),
         (
             "/api/v1/pods",
             "spec.restartPolicy%3DAlways,metadata.name%3Db",
-            Some(vec!["b"]),
+            Ok(vec!["b"]),
         ),
-        ("/api/v1/pods", "spec.containers%3Dx", None),
-        ("/api/v1/secrets", "type%3Dexample.com/t", Some(vec!["s"])),
+        (
+            "/api/v1/pods",
+            "spec.containers%3Dx",
+            Err("field label not supported: spec.containers"),
+        ),
+        ("/api/v1/secrets", "type%3Dexample.com/t", Ok(vec!["s"])),
         (
             "/api/v1/events",
             "involvedObject.name%3Da,reason%3DTested",
-            Some(vec!["e"]),
+            Ok(vec!["e"]),
         ),
-        ("/api/v1/events", "involvedObject.name%3Db", Some(vec![])),
+        ("/api/v1/events", "involvedObject.name%3Db", Ok(vec![])),
         (
             "/api/v1/namespaces",
             "status.phase%3DActive,metadata.name%3Ddefault",
-            Some(vec!["default"]),
+            Ok(vec!["default"]),
         ),
-        ("/api/v1/configmaps", "data.key%3D1", None),
+        (
+            "/api/v1/configmaps",
+            "data.key%3D1",
+            Err("\"data.key\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""),
+        ),
+        (
+            "/api/v1/namespaces",
+            "name%3Ddefault",
+            Err("field label not supported: name"),
+        ),
+        (
+            "/apis/batch/v1/jobs",
+            "spec.x%3D1",
+            Err("field label \"spec.x\" not supported for Job"),
+        ),
+        ("/apis/example.com/v1/widgets", "metadata.name%3Dw", Ok(vec!["w"])),
         (
             "/apis/example.com/v1/widgets",
-            "metadata.name%3Dw",
-            Some(vec!["w"]),
+            "spec.size%3D1",
+            Err("field label not supported: spec.size"),
         ),
-        ("/apis/example.com/v1/widgets", "spec.size%3D1", None),
     ] {
         let ask = format!("GET {path}?fieldSelector={selector}");
         match expect {
-            Some(expect) => assert_eq!(names(&server.ok(ask).await), expect, "{path} {selector}"),
-            None => {
-                server.refused(ask, 400, "field label not supported").await;
+            Ok(expect) => assert_eq!(names(&server.ok(ask).await), expect, "{path} {selector}"),
+            Err(why) => {
+                let answer = server.refused(ask, 400, why).await;
+                assert_eq!(answer.body["message"], why);
             }
         }
     }
@@ -123,7 +142,10 @@ async fn pages() {
         ("limit=4", vec![4, 4, 2], true),
         ("limit=10", vec![10], true),
         ("limit=3&labelSelector=even", vec![3, 2], false),
-        ("limit=5&labelSelector=even", vec![5], false),
+        // That something comes after a full page need not mean that any of it is selected.
+        ("limit=5&labelSelector=even", vec![5, 0], false),
+        ("limit=6&labelSelector=even", vec![5], false),
+        ("limit=1&fieldSelector=metadata.name%3Dm3", vec![1], false),
         (
             "limit=2&fieldSelector=metadata.name%21%3Dm0",
             vec![2, 2, 2, 2, 1],
@@ -131,6 +153,7 @@ async fn pages() {
         ),
         ("limit=1000", vec![10], true),
         ("limit=0", vec![10], true),
+        ("limit=-1", vec![10], true),
     ] {
         let mut token = String::new();
         let mut seen: Vec<String> = Vec::new();
@@ -191,6 +214,47 @@ async fn lists_of_earlier_states() {
         (format!("resourceVersion={before}&limit=20"), 10, before),
         ("resourceVersion=0".to_owned(), 9, now),
         ("resourceVersion=0&limit=3".to_owned(), 9, now),
+        (
+            "resourceVersion=0&limit=3&resourceVersionMatch=NotOlderThan".to_owned(),
+            9,
+            now,
+        ),
+        (
+            format!("resourceVersion={before}&resourceVersionMatch=NotOlderThan&limit=3"),
+            3,
+            now,
+        ),
+        (
+            format!("resourceVersion={before}&resourceVersionMatch=Exact&limit=3"),
+            3,
+            before,
+        ),
+        // One name is no range: what was deleted is gone, but where the state itself is asked for.
+        (
+            format!("resourceVersion={before}&fieldSelector=metadata.name%3Dm0"),
+            0,
+            now,
+        ),
+        (
+            format!("resourceVersion={before}&limit=1&fieldSelector=metadata.name%3Dm0"),
+            0,
+            now,
+        ),
+        (
+            format!("resourceVersion={before}&resourceVersionMatch=Exact&fieldSelector=metadata.name%3Dm0"),
+            1,
+            before,
+        ),
+        (
+            "continue=nonsense&fieldSelector=metadata.name%3Dm1".to_owned(),
+            1,
+            now,
+        ),
+        (
+            "fieldSelector=metadata.name%3Dm1&labelSelector=even".to_owned(),
+            0,
+            now,
+        ),
         (String::new(), 9, now),
         (
             format!("resourceVersion={now}&resourceVersionMatch=Exact"),
@@ -211,22 +275,26 @@ async fn options_that_make_no_sense() {
         (
             "resourceVersionMatch=Exact",
             422,
-            "resourceVersionMatch is forbidden unless resourceVersion is provided",
+            "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless \
+             resourceVersion is provided",
         ),
         (
             "resourceVersion=0&resourceVersionMatch=Exact",
             422,
-            "resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"",
+            "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: resourceVersionMatch \"exact\" is \
+             forbidden for resourceVersion \"0\"",
         ),
         (
-            &*format!("continue={token}&resourceVersion=5&resourceVersionMatch=Exact"),
+            &*format!("continue={token}&resourceVersionMatch=Roughly"),
             422,
-            "forbidden when continue is provided",
+            "ListOptions.meta.k8s.io \"\" is invalid: [resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless \
+             resourceVersion is provided, resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is \
+             provided, resourceVersionMatch: Unsupported value: \"Roughly\": supported values: \"Exact\", \"NotOlderThan\", \"\"]",
         ),
         (
-            "resourceVersion=5&resourceVersionMatch=Roughly",
+            "sendInitialEvents=true",
             422,
-            "resourceVersionMatch",
+            "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list",
         ),
         (
             &*format!("continue={token}&resourceVersion=5"),
@@ -234,30 +302,121 @@ async fn options_that_make_no_sense() {
             "specifying resource version is not allowed when using continue",
         ),
         (
-            "sendInitialEvents=true",
-            422,
-            "sendInitialEvents is forbidden for list",
+            "resourceVersion=abc",
+            400,
+            "invalid resource version: resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid syntax",
         ),
-        ("resourceVersion=abc", 400, "resource version"),
-        ("resourceVersion=-1", 400, "resource version"),
-        ("continue=nonsense", 400, "continue key is not valid"),
-        ("labelSelector=%21%21", 400, ""),
-        ("labelSelector=a+in+b", 400, ""),
-        ("fieldSelector=noequals", 400, ""),
-        ("limit=abc", 400, ""),
-        ("timeoutSeconds=abc", 400, ""),
+        (
+            "continue=%25",
+            400,
+            "invalid continue token: continue key is not valid: illegal base64 data at input byte 0",
+        ),
+        // `{"v":"meta.k8s.io/v1","rv":5,"start":"../secrets/x"}`
+        (
+            "continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6NSwic3RhcnQiOiIuLi9zZWNyZXRzL3gifQ",
+            400,
+            "invalid continue token: continue key is not valid: ../secrets/x",
+        ),
+        (
+            "labelSelector=%21%21",
+            400,
+            "unable to parse requirement: found '!', expected: identifier",
+        ),
+        (
+            "labelSelector=a+in+b",
+            400,
+            "unable to parse requirement: found 'b' expected: '('",
+        ),
+        (
+            "fieldSelector=noequals",
+            400,
+            "invalid selector: 'noequals'; can't understand 'noequals'",
+        ),
+        (
+            "limit=abc",
+            400,
+            "strconv.ParseInt: parsing \"abc\": invalid syntax",
+        ),
+        (
+            "timeoutSeconds=abc",
+            400,
+            "strconv.ParseInt: parsing \"abc\": invalid syntax",
+        ),
     ] {
         let answer = server.refused(format!("GET {MAPS}?{query}"), code, why).await;
-        if code == 422 {
-            assert_eq!(
-                (
-                    text(&answer.body["reason"]),
-                    text(&answer.body["details"]["kind"])
-                ),
-                ("Invalid", "ListOptions")
-            );
-        }
+        assert_eq!(answer.body["message"], why, "{query}");
+        let expect = match code {
+            422 => ("Invalid", "ListOptions"),
+            _ => ("BadRequest", ""),
+        };
+        let found = (
+            text(&answer.body["reason"]),
+            text(&answer.body["details"]["kind"]),
+        );
+        assert_eq!(found, expect, "{query}");
     }
+    // What a list has no use for does not stand in its way; nor does an option of a gate that is off (KEP-5866).
+    for query in [
+        "timeoutSeconds=-1",
+        "timeoutSeconds=0",
+        "allowWatchBookmarks=1",
+        "shardSelector=x",
+    ] {
+        assert_eq!(
+            names(&server.ok(format!("GET {MAPS}?{query}")).await).len(),
+            10,
+            "{query}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_get_has_a_version_only() {
+    let server = ten().await;
+    for query in [
+        "limit=abc&labelSelector=%21%21&fieldSelector=x&continue=%25&resourceVersionMatch=Roughly&timeoutSeconds=x",
+        "watch=1",
+        "resourceVersion=0",
+        "resourceVersion=1",
+        "export=false",
+    ] {
+        let found = server.ok(format!("GET {MAPS}/m1?{query}")).await;
+        assert_eq!(found["metadata"]["name"], "m1", "{query}");
+    }
+    // Upstream forgets to say what kind of error this is.
+    let why = "resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid syntax";
+    let answer = server
+        .refused(format!("GET {MAPS}/m1?resourceVersion=abc"), 500, why)
+        .await;
+    assert_eq!(
+        (text(&answer.body["message"]), text(&answer.body["reason"])),
+        (why, "")
+    );
+    server
+        .refused(
+            format!("GET {MAPS}/m1?export=true"),
+            400,
+            "the export parameter, deprecated since v1.14, is no longer supported",
+        )
+        .await;
+}
+
+#[tokio::test]
+async fn a_token_goes_on_in_whatever_list_it_is_given_to() {
+    let server = ten().await;
+    for i in 0..4 {
+        server
+            .ok(Ask::json(
+                "POST /api/v1/namespaces/default/secrets",
+                &json!({"metadata": {"name": format!("m{i}x")}}),
+            ))
+            .await;
+    }
+    let token = text(&server.ok(format!("GET {MAPS}?limit=2")).await["metadata"]["continue"]).to_owned();
+    // It tells no more than a version and where in the order of names it is.
+    let secrets = format!("GET /api/v1/namespaces/default/secrets?continue={token}");
+    let rest = server.ok(secrets).await;
+    assert_eq!(names(&rest), ["m1x", "m2x", "m3x"]);
 }
 
 /// The clock stands still but for the server's own waiting.
@@ -265,12 +424,23 @@ async fn options_that_make_no_sense() {
 async fn a_version_that_is_yet_to_come_is_awaited_for_a_while() {
     let server = ten().await;
     let now = server.revision().await;
-    for path in [MAPS.to_owned(), format!("{MAPS}/m1")] {
+    for path in [
+        format!("{MAPS}?"),
+        format!("{MAPS}/m1?"),
+        format!("{MAPS}?limit=1&"),
+        format!("{MAPS}?resourceVersionMatch=Exact&"),
+        format!("{MAPS}?fieldSelector=metadata.name%3Dm1&"),
+    ] {
         let began = tokio::time::Instant::now();
-        let why = format!("Too large resource version: {}, current: {now}", now + 5);
+        let why = format!("Timeout: Too large resource version: {}, current: {now}", now + 5);
         let answer = server
-            .refused(format!("GET {path}?resourceVersion={}", now + 5), 504, &why)
+            .refused(format!("GET {path}resourceVersion={}", now + 5), 504, &why)
             .await;
+        assert_eq!(answer.body["message"], why);
+        assert_eq!(
+            answer.body["details"]["causes"][0]["message"],
+            "Too large resource version"
+        );
         assert_eq!(began.elapsed().as_secs(), 3);
         assert_eq!(answer.body["reason"], "Timeout");
         assert_eq!(
@@ -315,7 +485,13 @@ async fn a_page_that_is_compacted_away_can_be_gone_on_from() {
             "GET {MAPS}?resourceVersion={}&resourceVersionMatch=Exact",
             version(&first)
         );
-        let gone = server.refused(exact, 410, "too old resource version").await;
+        let gone = server
+            .refused(
+                exact,
+                410,
+                "The resourceVersion for the provided list is too old.",
+            )
+            .await;
         assert_eq!(gone.body["reason"], "Expired");
 
         let ask = format!("GET {MAPS}?{query}&continue={token}");

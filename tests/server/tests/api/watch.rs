@@ -38,9 +38,14 @@ async fn where_a_watch_begins() {
         (format!("resourceVersion={now}"), vec!["DELETED a", "ADDED c"]),
         (String::new(), vec!["ADDED b", "ADDED c"]),
         ("resourceVersion=0".to_owned(), vec!["ADDED b", "ADDED c"]),
+        // Without a version a watch is one for initial events, and their end is told to who takes bookmarks.
         (
             "resourceVersion=&allowWatchBookmarks=true".to_owned(),
-            vec!["ADDED b", "ADDED c"],
+            vec!["ADDED b", "ADDED c", synced],
+        ),
+        (
+            "resourceVersion=0&allowWatchBookmarks=true".to_owned(),
+            vec!["ADDED b", "ADDED c", synced],
         ),
         (
             "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true".to_owned(),
@@ -188,11 +193,23 @@ async fn options_that_make_no_sense() {
             422,
             "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
         ),
-        ("continue=x", 422, "continue is forbidden for watch"),
-        ("resourceVersion=abc", 400, "resource version"),
+        (
+            "continue=x",
+            422,
+            "resourceVersionMatch is forbidden when continue is provided",
+        ),
+        (
+            "resourceVersion=abc",
+            500,
+            "resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid syntax",
+        ),
         ("timeoutSeconds=abc", 400, ""),
         ("labelSelector=%21%21", 400, ""),
-        ("fieldSelector=data.key%3D1", 400, "field label not supported"),
+        (
+            "fieldSelector=data.key%3D1",
+            400,
+            "\"data.key\" is not a known field selector",
+        ),
     ] {
         server
             .refused(format!("GET {MAPS}?watch=true&{query}"), code, why)
@@ -214,8 +231,16 @@ async fn a_watch_ends_when_its_time_is_over() {
     assert_eq!(events.next().await, None);
     assert_eq!(began.elapsed().as_secs(), 7);
 
+    // A watch that is given less than no time ends before it begins.
+    let mut events = server
+        .watch(&format!(
+            "{MAPS}?watch=true&timeoutSeconds=-1&allowWatchBookmarks=1"
+        ))
+        .await;
+    assert_eq!(events.next().await, None);
+
     let began = tokio::time::Instant::now();
-    let mut events = server.watch(&format!("{MAPS}?watch=true")).await;
+    let mut events = server.watch(&format!("{MAPS}?watch=true&timeoutSeconds=0")).await;
     events.names(2).await;
     assert_eq!(events.next().await, None);
     let minutes = began.elapsed().as_secs() / 60;
@@ -233,6 +258,13 @@ async fn bookmarks_come_at_intervals_and_before_the_end() {
     let path = format!("{MAPS}?watch=true&allowWatchBookmarks=true&timeoutSeconds=25&resourceVersion={now}");
     let began = tokio::time::Instant::now();
     let mut events = server.watch(&path).await;
+    let write = async |name: &str| {
+        let secret = json!({"metadata": {"name": name}});
+        server
+            .ok(Ask::json("POST /api/v1/namespaces/default/secrets", &secret))
+            .await
+    };
+    write("first").await;
     for (at, written) in [(10, true), (20, false), (23, false)] {
         let event = events.next().await.unwrap();
         assert_eq!(event["type"], "BOOKMARK");
@@ -244,22 +276,29 @@ async fn bookmarks_come_at_intervals_and_before_the_end() {
         );
         assert_eq!(event["object"]["metadata"].get("annotations"), None);
         if written {
-            server
-                .ok(Ask::json(
-                    "POST /api/v1/namespaces/default/secrets",
-                    &json!({"metadata": {"name": "s"}}),
-                ))
-                .await;
+            write("second").await;
         }
     }
     assert_eq!(events.next().await, None);
 
-    let silent = format!("{MAPS}?watch=true&timeoutSeconds=25&resourceVersion={now}");
-    assert_eq!(
-        server.watch(&silent).await.next().await,
-        None,
-        "none who did not ask gets one"
-    );
+    let present = server.revision().await;
+    for (query, why) in [
+        (format!("resourceVersion={now}"), "none who did not ask gets one"),
+        (
+            format!("allowWatchBookmarks=true&resourceVersion={present}"),
+            "there is nothing that the client does not know",
+        ),
+        (
+            format!("allowWatchBookmarks=true&resourceVersion={}", present + 100),
+            "the client is ahead",
+        ),
+    ] {
+        let silent = format!("{MAPS}?watch=true&timeoutSeconds=25&{query}");
+        assert_eq!(server.watch(&silent).await.next().await, None, "{why}");
+    }
+    // There is no time for a bookmark before the end.
+    let short = format!("{MAPS}?watch=true&allowWatchBookmarks=true&timeoutSeconds=1&resourceVersion={now}");
+    assert_eq!(server.watch(&short).await.next().await, None);
 }
 
 /// Events without end keep neither the end nor a bookmark from coming.
