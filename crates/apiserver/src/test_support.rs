@@ -189,3 +189,13 @@ pub(crate) fn definition(plural: &str, kind: &str, versions: Value) -> Value {
 pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 /// More turns than any of the server's tasks needs.
 const TURNS: usize = 10_000;
+
+/// A built-in resource of a scope: pods, or nodes.
+pub(crate) fn resource_of(scope: kubewright_core::Scope) -> std::sync::Arc<crate::registry::Resource> {
+    let plural = match scope {
+        kubewright_core::Scope::Namespaced => "pods",
+        kubewright_core::Scope::Cluster => "nodes",
+    };
+    let registry = crate::registry::Registry::builtin(&crate::registry::RuntimeConfig::default());
+    registry.find("", "v1", plural).expect("a resource").clone()
+}

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn prefix() -> KeyPrefix {
-        KeyPrefix::resource("", "pods")
+        KeyPrefix::resource("a.io", "things")
     }
 
     /// The rows of upstream's `continue_test.go` and those between them.
@@ -124,12 +124,12 @@ mod tests {
         let token = |value: serde_json::Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let good = |rv: i64, start: &str| token(json!({"v": VERSION, "rv": rv, "start": start}));
         let exact = |revision, start| Ok((At::Exact(Revision(revision)), start));
-        check(&good(7, "a/b\0"), exact(7, "core/pods/a/b\0"));
-        check(&good(7, "/a/b\0"), exact(7, "core/pods/a/b\0"));
-        check(&good(7, "a"), exact(7, "core/pods/a"));
-        check(&good(7, "/"), exact(7, "core/pods/"));
-        check(&good(-1, "a\0"), Ok((At::Latest, "core/pods/a\0")));
-        check(&good(-7, "a"), Ok((At::Latest, "core/pods/a")));
+        check(&good(7, "a/b\0"), exact(7, "a.io/things/a/b\0"));
+        check(&good(7, "/a/b\0"), exact(7, "a.io/things/a/b\0"));
+        check(&good(7, "a"), exact(7, "a.io/things/a"));
+        check(&good(7, "/"), exact(7, "a.io/things/"));
+        check(&good(-1, "a\0"), Ok((At::Latest, "a.io/things/a\0")));
+        check(&good(-7, "a"), Ok((At::Latest, "a.io/things/a")));
         for start in [
             "..",
             "../a",
@@ -173,7 +173,10 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        for (start, revision) in [("core/pods/a/b\0", Some(Revision(9))), ("core/pods/a/b", None)] {
+        for (start, revision) in [
+            ("a.io/things/a/b\0", Some(Revision(9))),
+            ("a.io/things/a/b", None),
+        ] {
             let text = encode(start, &prefix(), revision);
             let expect = Continuation {
                 at: revision.map_or(At::Latest, At::Exact),
@@ -182,7 +185,7 @@ mod tests {
             assert_eq!(decode(&text, &prefix()).unwrap(), expect);
         }
         // The text is upstream's.
-        let text = encode("core/pods/a/b\0", &prefix(), Some(Revision(9)));
+        let text = encode("a.io/things/a/b\0", &prefix(), Some(Revision(9)));
         assert_eq!(
             URL_SAFE_NO_PAD.decode(text).unwrap(),
             br#"{"v":"meta.k8s.io/v1","rv":9,"start":"a/b\u0000"}"#

@@ -250,10 +250,10 @@ mod tests {
     /// Upstream's table of versions and matches (`pkg/storage/testing/store_tests.go` `RunTestList`, KEP-2523).
     #[test]
     fn which_state_a_list_shows() {
-        let prefix = KeyPrefix::resource("", "pods");
+        let prefix = KeyPrefix::resource("a.io", "things");
         let five = Revision(5);
-        let token = continuation::encode("core/pods/a/b\0", &prefix, Some(Revision(3)));
-        let latest = continuation::encode("core/pods/a/b\0", &prefix, None);
+        let token = continuation::encode("a.io/things/a/b\0", &prefix, Some(Revision(3)));
+        let latest = continuation::encode("a.io/things/a/b\0", &prefix, None);
         for (query, expect) in [
             (String::new(), Ok((At::Latest, None))),
             ("limit=1".into(), Ok((At::Latest, None))),
@@ -287,15 +287,15 @@ mod tests {
             ),
             (
                 format!("continue={token}"),
-                Ok((At::Exact(Revision(3)), Some("core/pods/a/b\0"))),
+                Ok((At::Exact(Revision(3)), Some("a.io/things/a/b\0"))),
             ),
             (
                 format!("continue={token}&limit=2&resourceVersion=0"),
-                Ok((At::Exact(Revision(3)), Some("core/pods/a/b\0"))),
+                Ok((At::Exact(Revision(3)), Some("a.io/things/a/b\0"))),
             ),
             (
                 format!("continue={latest}"),
-                Ok((At::Latest, Some("core/pods/a/b\0"))),
+                Ok((At::Latest, Some("a.io/things/a/b\0"))),
             ),
             (
                 format!("continue={token}&resourceVersion=5"),

@@ -143,11 +143,10 @@ const NAMESPACE: &str = "metadata.namespace";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::registry::{Registry, RuntimeConfig};
+    use crate::test_support::resource_of;
 
-    fn selection(plural: &str, query: &str) -> (Arc<Resource>, Selection) {
-        let registry = Registry::builtin(&RuntimeConfig::default());
-        let resource = registry.find("", "v1", plural).unwrap().clone();
+    fn selection(scope: Scope, query: &str) -> (Arc<Resource>, Selection) {
+        let resource = resource_of(scope);
         let options = ReadOptions::read(query).unwrap();
         let selection = Selection::new(&resource, &options).unwrap();
         (resource, selection)
@@ -155,96 +154,60 @@ mod tests {
 
     #[test]
     fn a_selector_narrows_where_to_look() {
-        let pods = || KeyPrefix::resource("", "pods");
-        let within = |namespace: &str| KeyPrefix::namespace("", "pods", namespace);
-        let pod = |name: &str| Some(Key::new("", "pods", Some("a"), name));
-        let nodes = KeyPrefix::resource("", "nodes");
-        for (plural, namespace, query, prefix, single) in [
-            ("pods", None, "", pods(), None),
-            ("pods", Some("a"), "", within("a"), None),
-            ("pods", None, "fieldSelector=metadata.name%3Dx", pods(), None),
+        use Scope::{Cluster, Namespaced};
+        // The scope, the path's namespace, the selector; the namespace that is looked in, whether for one name alone.
+        for (scope, namespace, fields, looked_in, is_single) in [
+            (Namespaced, None, "", None, false),
+            (Namespaced, Some("a"), "", Some("a"), false),
+            (Namespaced, None, "metadata.name%3Dx", None, false),
+            (Namespaced, Some("a"), "metadata.name%3Dx", Some("a"), true),
+            (Namespaced, Some("a"), "metadata.name%21%3Dx", Some("a"), false),
+            (Namespaced, Some("a"), "metadata.name%3D", Some("a"), false),
+            (Namespaced, Some("a"), "metadata.name%3Dx/y", Some("a"), false),
+            (Namespaced, None, "metadata.namespace%3Da", Some("a"), false),
+            (Namespaced, None, "metadata.namespace%3Da/b", None, false),
             (
-                "pods",
+                Namespaced,
+                None,
+                "metadata.name%3Dx,metadata.namespace%3Da",
                 Some("a"),
-                "fieldSelector=metadata.name%3Dx",
-                within("a"),
-                pod("x"),
+                true,
             ),
             (
-                "pods",
+                Namespaced,
                 Some("a"),
-                "fieldSelector=metadata.name%21%3Dx",
-                within("a"),
-                None,
-            ),
-            (
-                "pods",
+                "metadata.namespace%3Db,metadata.name%3Dx",
                 Some("a"),
-                "fieldSelector=metadata.name%3D",
-                within("a"),
-                None,
+                true,
             ),
-            (
-                "pods",
-                Some("a"),
-                "fieldSelector=metadata.name%3Dx/y",
-                within("a"),
-                None,
-            ),
-            (
-                "pods",
-                None,
-                "fieldSelector=metadata.namespace%3Da",
-                within("a"),
-                None,
-            ),
-            (
-                "pods",
-                None,
-                "fieldSelector=metadata.namespace%3Da/b",
-                pods(),
-                None,
-            ),
-            (
-                "pods",
-                None,
-                "fieldSelector=metadata.name%3Dx,metadata.namespace%3Da",
-                within("a"),
-                pod("x"),
-            ),
-            (
-                "pods",
-                Some("a"),
-                "fieldSelector=metadata.namespace%3Db,metadata.name%3Dx",
-                within("a"),
-                pod("x"),
-            ),
-            (
-                "nodes",
-                None,
-                "fieldSelector=metadata.name%3Dn",
-                nodes,
-                Some(Key::new("", "nodes", None, "n")),
-            ),
+            (Cluster, None, "", None, false),
+            (Cluster, None, "metadata.name%3Dx", None, true),
         ] {
-            let (resource, selection) = selection(plural, query);
-            let expect = Extent { prefix, single };
-            assert_eq!(selection.extent(&resource, namespace), expect, "{plural} {query}");
+            let (resource, selection) = selection(scope, &format!("fieldSelector={fields}"));
+            let expect = Extent {
+                prefix: resource.prefix(looked_in),
+                single: is_single.then(|| resource.key(looked_in, "x")),
+            };
+            assert_eq!(
+                selection.extent(&resource, namespace),
+                expect,
+                "{scope:?} {fields}"
+            );
         }
     }
 
     #[test]
     fn a_name_in_the_path_and_one_in_the_selector() {
-        for (query, fits) in [
+        for (fields, fits) in [
             ("", true),
-            ("fieldSelector=metadata.name%3Dx", true),
-            ("fieldSelector=metadata.name%3Dx,status.phase%3DRunning", true),
-            ("fieldSelector=metadata.name%3Dy", false),
-            ("fieldSelector=status.phase%3DRunning", false),
+            ("metadata.name%3Dx", true),
+            ("metadata.name%3Dx,status.phase%3DRunning", true),
+            ("metadata.name%3Dy", false),
+            ("status.phase%3DRunning", false),
         ] {
-            let (_, mut selection) = selection("pods", query);
+            let (_, mut selection) = selection(Scope::Namespaced, &format!("fieldSelector={fields}"));
             let narrowed = selection.narrow_to_name("x");
-            assert_eq!(narrowed.is_ok(), fits, "{query}");
+            assert_eq!(narrowed.is_ok(), fits, "{fields}");
             assert!(!fits || selection.fields.required_value(NAME) == Some("x"));
         }
     }
