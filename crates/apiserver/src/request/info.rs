@@ -4,6 +4,7 @@
 //! /api/{version}[/namespaces/{namespace}]/{resource}[/{name}[/{subresource}]]
 //! /apis/{group}/{version}[/namespaces/{namespace}]/{resource}[/{name}[/{subresource}]]
 //! ```
+//! Behind the version may stand `watch/`: the old way to watch a collection or an object, deprecated since 1.11.
 //! Everything else is no resource: `/healthz`, `/version`, `/openapi/v3`, discovery.
 
 use std::borrow::Cow;
@@ -67,7 +68,11 @@ impl<'a> RequestInfo<'a> {
             _ => return None,
         };
         let mut rest = segments;
-        let first = rest.next()?;
+        let mut first = rest.next()?;
+        let is_watch_path = first == "watch";
+        if is_watch_path {
+            first = rest.next()?;
+        }
         // `/namespaces/{n}` is the namespace object and `/namespaces/{n}/{subresource}` part of it; else it is a prefix.
         let (namespace, resource, name, subresource) = if first == "namespaces" {
             match (rest.next(), rest.next(), rest.next(), rest.next()) {
@@ -87,6 +92,8 @@ impl<'a> RequestInfo<'a> {
             return None;
         }
         let verb = match (method, name.is_some()) {
+            (&Method::GET | &Method::HEAD, _) if is_watch_path => Verb::Watch,
+            _ if is_watch_path => return None,
             (&Method::GET | &Method::HEAD, true) => Verb::Get,
             (&Method::GET | &Method::HEAD, false) if is_watch => Verb::Watch,
             (&Method::GET | &Method::HEAD, false) => Verb::List,
@@ -177,6 +184,29 @@ mod tests {
                 "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode",
                 Some("get rbac.authorization.k8s.io/v1 - clusterroles system:node"),
             ),
+            ("GET", "/api/v1/watch/pods", Some("watch /v1 - pods -")),
+            (
+                "GET",
+                "/api/v1/watch/namespaces/a/pods/b",
+                Some("watch /v1 a pods b"),
+            ),
+            (
+                "GET",
+                "/api/v1/watch/namespaces",
+                Some("watch /v1 - namespaces -"),
+            ),
+            (
+                "GET",
+                "/api/v1/watch/namespaces/a",
+                Some("watch /v1 - namespaces a"),
+            ),
+            (
+                "GET",
+                "/apis/apps/v1/watch/namespaces/a/deployments",
+                Some("watch apps/v1 a deployments -"),
+            ),
+            ("GET", "/api/v1/watch", None),
+            ("POST", "/api/v1/watch/namespaces/a/pods", None),
             ("GET", "/apis/apps/v1", None),
             ("GET", "/apis", None),
             ("GET", "/healthz", None),

@@ -1,9 +1,10 @@
 //! Watch: where it begins, what it shows, how it ends.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use kubewright_apiserver::Options;
-use kubewright_apiserver::storage::Revision;
+use kubewright_apiserver::storage::{Encoded, Key, Limits, MemoryStorage, Revision, Storage as _};
 use serde_json::{Value, json};
 
 use crate::harness::*;
@@ -142,6 +143,72 @@ async fn names_select_in_path_and_field() {
         server.ok(format!("GET {MAPS}/b?watch=true")).await["metadata"]["name"],
         "b"
     );
+}
+
+/// Deprecated since 1.11 and still served.
+#[tokio::test]
+async fn the_old_paths_of_watches() {
+    let server = with_two().await;
+    server.define_widgets().await;
+    server
+        .ok(Ask::json(format!("POST {WIDGETS}"), &widget("w")))
+        .await;
+    let one = "/api/v1/watch/namespaces/default/configmaps/b";
+    for (path, expect) in [
+        (
+            "/api/v1/watch/namespaces/default/configmaps",
+            vec!["ADDED a", "ADDED b"],
+        ),
+        ("/api/v1/watch/configmaps", vec!["ADDED a", "ADDED b"]),
+        (one, vec!["ADDED b"]),
+        (
+            &*format!("{one}?fieldSelector=metadata.name%3Db&resourceVersion=0"),
+            vec!["ADDED b"],
+        ),
+        ("/api/v1/watch/namespaces/default", vec!["ADDED default"]),
+        (
+            "/apis/example.com/v1/watch/namespaces/default/widgets/w",
+            vec!["ADDED w"],
+        ),
+        // It is the query that makes a watch one for initial events.
+        (
+            &*format!("{one}?watch=1&allowWatchBookmarks=1"),
+            vec!["ADDED b", "BOOKMARK "],
+        ),
+    ] {
+        let mut events = server.watch(path).await;
+        assert_eq!(events.names(expect.len()).await, expect, "{path}");
+    }
+    let mut events = server.watch(one).await;
+    events.names(1).await;
+    label(&server, "a", &json!("x")).await;
+    label(&server, "b", &json!("x")).await;
+    assert_eq!(events.names(1).await, ["MODIFIED b"]);
+    for (ask, code, why) in [
+        (
+            format!("GET {one}?fieldSelector=metadata.name%3Da"),
+            400,
+            "fieldSelector metadata.name doesn't match requested name",
+        ),
+        (
+            format!("GET {one}?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=1"),
+            422,
+            "sendInitialEvents is forbidden for list",
+        ),
+        (
+            "GET /api/v1/watch/nothing".to_owned(),
+            404,
+            "could not find the requested resource",
+        ),
+        (
+            "GET /api/v1/watch/configmaps/b".to_owned(),
+            404,
+            "could not find the requested resource",
+        ),
+        (format!("DELETE {one}"), 405, "does not allow this method"),
+    ] {
+        server.refused(ask, code, why).await;
+    }
 }
 
 #[tokio::test]
@@ -389,4 +456,61 @@ async fn watches_show_objects_in_the_version_that_is_asked_for() {
         assert_eq!(event["object"]["apiVersion"], format!("autoscaling/{version}"));
         assert_eq!(event["object"], server.ok(format!("GET {}/h", at(version))).await);
     }
+}
+
+/// A client that reads nothing keeps nobody waiting and costs the server one piece of its stream; the history goes on without it.
+#[tokio::test]
+async fn a_client_that_does_not_read_is_left_behind() {
+    const WRITES: usize = 10_000;
+    const KEPT: usize = 1_000;
+    let storage = MemoryStorage::with_limits(Limits {
+        max_events: KEPT,
+        ..Limits::default()
+    });
+    let server = Server::with(Options {
+        storage: Arc::new(storage.clone()),
+        ..Options::default()
+    })
+    .await;
+    let map = server
+        .ok(Ask::json(format!("POST {MAPS}"), &config_map("a", "0")))
+        .await;
+    let begun = version(&map);
+    let path = format!("{MAPS}?watch=true&resourceVersion={begun}");
+    let mut slow = server.watch(&path).await;
+    let mut quick = server.watch(&path).await;
+    label(&server, "a", &json!("first")).await;
+    assert_eq!(slow.names(1).await, ["MODIFIED a"]);
+
+    let before = Instant::now();
+    for i in 0..WRITES {
+        let key = Key::new("", "configmaps", Some("default"), "a");
+        let held = storage.get(key.clone()).await.unwrap().unwrap();
+        let mut value = held.value();
+        value["data"]["key"] = json!(i.to_string());
+        storage
+            .update(key, held.revision(), Encoded::from_value(&value))
+            .await
+            .unwrap();
+        // Who reads is shown each of them.
+        if i % 100 == 99 {
+            while version(&quick.next().await.unwrap()["object"]) < server.revision().await {}
+        }
+    }
+    assert!(before.elapsed() < Duration::from_secs(60), "a write waited");
+    assert!(storage.history_size().0 <= KEPT);
+    let mut events = 0;
+    let last = loop {
+        let event = slow.next().await.unwrap();
+        if event["type"] == "ERROR" {
+            break event;
+        }
+        events += 1;
+    };
+    assert_eq!(
+        (&last["object"]["code"], text(&last["object"]["reason"])),
+        (&json!(410), "Expired")
+    );
+    assert!(events < KEPT, "{events} events were kept for it");
+    assert_eq!(slow.next().await, None);
 }
