@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::header::USER_AGENT;
+use http::{HeaderMap, HeaderValue, Method};
 use kubewright_net::Identity;
 use serde_json::{Value, json};
 
@@ -59,7 +60,7 @@ async fn create(server: &Arc<Server>, path: &str, object: &Value) -> ApiResult<(
         return Ok(());
     }
     let identity = Identity::new("system:apiserver", ["system:masters"]);
-    let headers = HeaderMap::new();
+    let headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static("kube-apiserver"))]);
     let call = Call {
         server,
         identity,

@@ -153,17 +153,7 @@ pub(crate) fn judge_fields(
     unknown: &[String],
     kind: &GroupVersionKind,
 ) -> ApiResult<Vec<String>> {
-    let mut found: Vec<String> = unknown
-        .iter()
-        .map(|path| format!("unknown field {path:?}"))
-        .collect();
-    found.extend(duplicate.iter().map(|path| {
-        if path.starts_with("line ") {
-            format!("yaml: {path} already set in map")
-        } else {
-            format!("duplicate field {path:?}")
-        }
-    }));
+    let found = findings(duplicate, unknown);
     match validation {
         FieldValidation::Strict if !found.is_empty() => Err(Status::bad_request(format!(
             "{} in version {:?} cannot be handled as a {}: strict decoding error: {}",
@@ -176,6 +166,22 @@ pub(crate) fn judge_fields(
         FieldValidation::Warn => Ok(found),
         FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
     }
+}
+
+/// What strict decoding says of fields that do not belong.
+pub(crate) fn findings(duplicate: &[String], unknown: &[String]) -> Vec<String> {
+    let mut found: Vec<String> = unknown
+        .iter()
+        .map(|path| format!("unknown field {path:?}"))
+        .collect();
+    found.extend(duplicate.iter().map(|path| {
+        if path.starts_with("line ") {
+            format!("yaml: {path} already set in map")
+        } else {
+            format!("duplicate field {path:?}")
+        }
+    }));
+    found
 }
 
 /// The bytes of a value as JSON.

@@ -34,6 +34,7 @@ mod compaction;
 mod custom;
 mod discovery;
 mod error;
+mod fieldmanager;
 mod handlers;
 mod health;
 mod ids;

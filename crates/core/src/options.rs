@@ -204,10 +204,12 @@ impl WriteOptions {
     /// # Errors
     /// Names the first parameter that cannot be read.
     pub fn from_query(query: &str) -> Result<Self, InvalidOption> {
-        let mut options = Self::default();
+        let mut options = Self {
+            dry_run: !parse_dry_run(query)?.is_empty(),
+            ..Self::default()
+        };
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
-                "dryRun" => options.dry_run = parse_dry_run(&value)?,
                 "fieldManager" => {
                     // apimachinery pkg/apis/meta/v1/validation: 128 bytes, printable.
                     let path = FieldPath::new("fieldManager");
@@ -311,7 +313,10 @@ impl DeleteOptions {
     /// # Errors
     /// Names the first parameter that cannot be read.
     pub fn from_query(query: &str) -> Result<Self, InvalidOption> {
-        let mut options = Self::default();
+        let mut options = Self {
+            dry_run: parse_dry_run(query)?,
+            ..Self::default()
+        };
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             let invalid = |why: &dyn std::fmt::Display| InvalidOption::unreadable(&name, &value, why);
             match &*name {
@@ -324,7 +329,6 @@ impl DeleteOptions {
                 "orphanDependents" if !value.is_empty() => {
                     options.orphan_dependents = Some(parse_bool(&value))
                 }
-                "dryRun" if parse_dry_run(&value)? => options.dry_run = vec!["All".into()],
                 _ => {}
             }
         }
@@ -386,12 +390,19 @@ fn parse_bool(value: &str) -> bool {
     !matches!(value.to_ascii_lowercase().as_str(), "false" | "0")
 }
 
-fn parse_dry_run(value: &str) -> Result<bool, InvalidOption> {
-    match value {
-        "" => Ok(false),
-        "All" => Ok(true),
-        other => Err(InvalidOption::unsupported("dryRun", other, &["All"])),
+/// All values of `dryRun` in a query, each of which must be `All` (apimachinery pkg/apis/meta/v1/validation `ValidateDryRun`).
+fn parse_dry_run(query: &str) -> Result<Vec<String>, InvalidOption> {
+    let name = "dryRun";
+    let values: Vec<String> = form_urlencoded::parse(query.as_bytes())
+        .filter(|(found, _)| found == name)
+        .map(|(_, value)| value.into_owned())
+        .collect();
+    if values.iter().all(|value| value == "All") {
+        return Ok(values);
     }
+    let found = values.join(",");
+    let error = FieldError::not_supported(FieldPath::new(name), values, &["All"]);
+    Err(InvalidOption::refused(name, &found, error))
 }
 
 const MAX_FIELD_MANAGER_BYTES: usize = 128;
@@ -455,7 +466,7 @@ mod tests {
             ),
             (
                 write("dryRun=Some"),
-                Some("dryRun: Unsupported value: \"Some\": supported values: \"All\""),
+                Some("dryRun: Unsupported value: [\"Some\"]: supported values: \"All\""),
             ),
             (
                 write("fieldValidation=No"),

@@ -58,6 +58,11 @@ impl Display for Source<'_> {
     }
 }
 
+/// A JSON value as Go's `%v` prints the `interface{}` it decodes to: messages of the API server show patches so.
+pub fn go_print(value: &Value) -> String {
+    Verb(value).to_string()
+}
+
 /// Prints a list as Go's `%v` prints a `[]interface{}`.
 pub(crate) fn list(f: &mut impl Write, items: &[Value]) -> fmt::Result {
     f.write_char('[')?;

@@ -33,3 +33,5 @@ pub mod strategic;
 pub mod typed;
 pub mod types;
 pub mod updater;
+
+pub use go::go_print;

@@ -121,7 +121,7 @@ fn compile_version(version: &Version) -> CompiledVersion {
         .filter_map(|field| Selectable::new(&field.json_path))
         .collect();
     CompiledVersion {
-        shape: Arc::new(VersionShape { schema, selectable }),
+        shape: Arc::new(VersionShape::new(schema, selectable)),
         printer: Printer::Custom(Arc::new(columns)),
     }
 }

@@ -1,9 +1,10 @@
 //! What the server knows of the shape of one version of a custom resource.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use kubewright_core::FieldError;
 use kubewright_schema::{Malformed, StructuralSchema};
+use kubewright_smd::types::{Schema, TypeRef};
 use serde_json::Value;
 
 use crate::storage::Revision;
@@ -37,6 +38,18 @@ pub(crate) enum Lifecycle {
 pub(super) struct VersionShape {
     pub(super) schema: StructuralSchema,
     pub(super) selectable: Vec<Selectable>,
+    /// Made of the schema by the first write that has to know.
+    merge_types: OnceLock<Schema>,
+}
+
+impl VersionShape {
+    pub(super) fn new(schema: StructuralSchema, selectable: Vec<Selectable>) -> Self {
+        Self {
+            schema,
+            selectable,
+            merge_types: OnceLock::new(),
+        }
+    }
 }
 
 /// A field that field selectors may name.
@@ -131,6 +144,20 @@ impl CustomModel {
         if !Arc::ptr_eq(&self.shape, &self.storage) {
             recast(object, api_version, &self.storage);
         }
+    }
+
+    /// An object of any version, in this one.
+    pub(crate) fn recast(&self, object: &mut Value, api_version: &str) {
+        recast(object, api_version, &self.shape);
+    }
+
+    /// What server-side apply knows of the version.
+    pub(crate) fn merge_type(&self) -> TypeRef<'_> {
+        let shape = &*self.shape;
+        shape
+            .merge_types
+            .get_or_init(|| shape.schema.apply_types())
+            .root()
     }
 
     /// Whether objects may still be made.

@@ -146,7 +146,7 @@ async fn updates_count_what_they_change() {
     assert!(
         unconditional
             .message(422)
-            .contains("metadata.resourceVersion: Invalid value: \"\": must be specified for an update")
+            .contains("metadata.resourceVersion: Invalid value: 0: must be specified for an update")
     );
     const GENERATION: &str = "/metadata/generation";
     let everything = json!({

@@ -2,80 +2,89 @@
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use kubewright_core::{Scope, Status, StatusDetails, StatusReason, WriteOptions};
+use kubewright_core::{Status, StatusDetails, StatusReason, WriteOptions};
 use kubewright_net::Body;
 use serde_json::Value;
 
+pub(super) use super::metadata::place;
+use super::metadata::{self, OwnersOf};
 use super::response::Rendering;
-use super::write::{self, WriteContext, Written, meta, metadata};
+use super::write::{self, WriteContext, Written, meta};
 use super::{Call, lifecycle};
 use crate::builtin::validation;
 use crate::error::{ApiError, ApiResult};
 use crate::ids;
-use crate::storage::StorageError;
+use crate::storage::{StorageError, StoredObject};
 
 /// Creates the object in the body.
 pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
     let rendering = Rendering::new(call)?;
     let options = write::options(call)?;
-    let incoming = write::read(call, body, &options)?;
-    let written = store(call, incoming.object, &options).await?;
+    let mut incoming = write::read(call, body, &options)?;
+    place(call, &mut incoming.object)?;
+    let mut warnings = incoming.warnings;
+    warnings.extend(metadata::dedup_owners(&mut incoming.object, OwnersOf::Body));
+    let object = call.owners(&options).create(incoming.object);
+    let written = store(call, object, Origin::Create, &options).await?;
     Ok(write::answer(
         &rendering,
         StatusCode::CREATED,
         &written,
-        &incoming.warnings,
+        &warnings,
     ))
 }
 
+/// By which road an object comes to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A create, which may name no version.
+    Create,
+    /// An update or an apply of what is not there.
+    Update,
+}
+
 /// Stores a new object; a generated name that is taken is generated anew.
-pub(super) async fn store(call: &Call<'_>, mut object: Value, options: &WriteOptions) -> ApiResult<Written> {
-    place(call, &mut object)?;
-    if !meta(&object, "resourceVersion").is_empty() {
-        return Err(
-            Status::internal_error("resourceVersion should not be set on objects to be created")
-                .with_code(500)
-                .into(),
-        );
+pub(super) async fn store(
+    call: &Call<'_>,
+    mut object: Value,
+    origin: Origin,
+    options: &WriteOptions,
+) -> ApiResult<Written> {
+    metadata::wipe(&mut object);
+    if meta(&object, "generateName").is_empty() || !meta(&object, "name").is_empty() {
+        return try_store(call, object, origin, options).await;
     }
-    let is_generated = meta(&object, "name").is_empty() && !meta(&object, "generateName").is_empty();
-    for _ in 0..GENERATED_NAME_TRIES {
+    let mut tries = 1;
+    loop {
         let mut object = object.clone();
-        if is_generated {
-            let name = ids::generated_name(meta(&object, "generateName"));
-            metadata(&mut object).map(|metadata| metadata.insert("name".into(), name.into()));
-        }
-        match try_store(call, object, options).await {
-            Err(error) if is_generated && error.status().reason == StatusReason::AlreadyExists => {}
+        let name = ids::generated_name(meta(&object, "generateName"));
+        write::metadata(&mut object).map(|metadata| metadata.insert("name".into(), name.into()));
+        match try_store(call, object, origin, options).await {
+            Err(error)
+                if error.status().reason == StatusReason::AlreadyExists && tries < GENERATED_NAME_TRIES =>
+            {
+                tries += 1;
+            }
             result => return result,
         }
     }
-    let prefix = meta(&object, "generateName");
-    let resource = call.group_resource();
-    let message = format!(
-        "{resource} {prefix:?} already exists, the server was not able to generate a unique name for the object"
-    );
-    Err(Status::failure(StatusReason::AlreadyExists, message)
-        .with_details(StatusDetails {
-            name: prefix.to_owned(),
-            kind: resource.resource,
-            retry_after_seconds: 1,
-            ..StatusDetails::default()
-        })
-        .into())
 }
 
-async fn try_store(call: &Call<'_>, mut object: Value, options: &WriteOptions) -> ApiResult<Written> {
+async fn try_store(
+    call: &Call<'_>,
+    mut object: Value,
+    origin: Origin,
+    options: &WriteOptions,
+) -> ApiResult<Written> {
     let resource = &call.resource;
+    let name = meta(&object, "name").to_owned();
+    let may_generate = !meta(&object, "generateName").is_empty();
+    lifecycle::check_namespace(call, if name.is_empty() { "Unknown" } else { &name }).await?;
     let mut context = WriteContext::new(call).await?;
-    if let Some(metadata) = metadata(&mut object) {
-        for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "generation"] {
-            metadata.remove(field);
-        }
+    if let Some(metadata) = write::metadata(&mut object) {
         metadata.insert("uid".into(), ids::uid().into());
         metadata.insert("creationTimestamp".into(), context.now.clone().into());
     }
-    let name = meta(&object, "name").to_owned();
     resource
         .strategy
         .prepare_for_create(&mut object, &mut context.strategy())
@@ -87,7 +96,6 @@ async fn try_store(call: &Call<'_>, mut object: Value, options: &WriteOptions) -
     write::refuse(call, &name, &errors)?;
     call.warnings.add(resource.strategy.warnings(&object, None));
     lifecycle::check_definition(call, &name)?;
-    lifecycle::check_namespace(call, &name).await?;
     let key = resource.key(call.namespace(), &name);
     if options.dry_run {
         return match call
@@ -97,9 +105,15 @@ async fn try_store(call: &Call<'_>, mut object: Value, options: &WriteOptions) -
             .await
             .map_err(|error| call.storage_error(error))?
         {
-            Some(_) => Err(Status::already_exists(&call.group_resource(), &name).into()),
+            Some(current) => Err(already_exists(call, &name, may_generate, &current)),
             None => Ok(Written::Shown(object)),
         };
+    }
+    // Seen only by who stores it, so a dry run passes with one.
+    if origin == Origin::Create && metadata::version(&object).is_ok_and(|version| version != 0) {
+        return Err(metadata::server_error(
+            "resourceVersion should not be set on objects to be created",
+        ));
     }
     let _definition = write::hold_definition(call, &name).await?;
     match call
@@ -110,53 +124,27 @@ async fn try_store(call: &Call<'_>, mut object: Value, options: &WriteOptions) -
     {
         Ok(stored) => Ok(Written::Stored(stored)),
         Err(StorageError::AlreadyExists { current }) => {
-            let is_ending = current.value().pointer("/metadata/deletionTimestamp").is_some();
-            let mut status = Status::already_exists(&call.group_resource(), &name);
-            if is_ending {
-                status.message = format!("object is being deleted: {}", status.message);
-            }
-            Err(status.into())
+            Err(already_exists(call, &name, may_generate, &current))
         }
         Err(error) => Err(ApiError::from_storage(error, &call.group_resource(), &name)),
     }
 }
 
-/// Puts the object into the namespace of the path.
-///
-/// # Errors
-/// 400 when it says it belongs elsewhere, or has another name than the path.
-pub(super) fn place(call: &Call<'_>, object: &mut Value) -> ApiResult<()> {
-    let found = meta(object, "namespace").to_owned();
-    match (call.resource.scope, call.namespace()) {
-        (Scope::Namespaced, Some(namespace)) => {
-            if !found.is_empty() && found != namespace {
-                return Err(Status::bad_request(
-                    "the namespace of the provided object does not match the namespace sent on the request",
-                )
-                .into());
-            }
-            metadata(object).map(|metadata| metadata.insert("namespace".into(), namespace.into()));
-        }
-        _ if !found.is_empty() => {
-            metadata(object).map(|metadata| metadata.remove("namespace"));
-        }
-        _ => {}
+/// There is such an object. One whose name may be generated is to be tried again, also where the client chose the name
+/// (apiserver pkg/registry/rest/create.go `CheckGeneratedNameError`).
+fn already_exists(call: &Call<'_>, name: &str, may_generate: bool, current: &StoredObject) -> ApiError {
+    let mut status = Status::already_exists(&call.group_resource(), name);
+    if may_generate {
+        status.message += ", the server was not able to generate a unique name for the object";
+        status
+            .details
+            .get_or_insert_with(StatusDetails::default)
+            .retry_after_seconds = 1;
     }
-    if let Some(name) = call.info.name.as_deref() {
-        match meta(object, "name") {
-            "" => {
-                metadata(object).map(|metadata| metadata.insert("name".into(), name.into()));
-            }
-            found if found != name => {
-                return Err(Status::bad_request(format!(
-                    "the name of the object ({found}) does not match the name on the URL ({name})"
-                ))
-                .into());
-            }
-            _ => {}
-        }
+    if current.value().pointer("/metadata/deletionTimestamp").is_some() {
+        status.message = format!("object is being deleted: {}", status.message);
     }
-    Ok(())
+    status.into()
 }
 
 /// As often as upstream tries (registry/generic/registry/store.go `maxNameGenerationCreateAttempts`).

@@ -1,14 +1,13 @@
 //! Delete and deletecollection.
 //!
 //! An object goes at once unless finalizers hold it or its kind ends gracefully; then it is marked with the time of its deletion
-//! and goes with the last finalizer, or when whoever runs it says that it has ended (registry/generic/registry/store.go
-//! `Delete`, registry/rest/delete.go `BeforeDelete`).
+//! and goes with the last finalizer, or when whoever runs it says that it has ended. [`deletion`] decides, this module carries
+//! it out (apiserver pkg/endpoints/handlers/delete.go, pkg/registry/generic/registry/store.go).
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use jiff::{SignedDuration, Timestamp};
 use kubewright_core::{
-    DeleteOptions, FieldError, FieldPath, GroupKind, PropagationPolicy, Status, StatusDetails,
+    DeleteOptions, FieldError, FieldPath, GroupKind, GroupResource, PropagationPolicy, Status, StatusDetails,
 };
 use kubewright_net::Body;
 use serde_json::{Value, json};
@@ -18,10 +17,11 @@ use super::warning::warn;
 use super::write::{self, Written, meta, metadata};
 use super::{Call, from_storage, lifecycle, list};
 use crate::builtin::strategy::Dependents;
+use crate::builtin::strategy::deletion::{self, DeleteStep};
 use crate::codec;
 use crate::error::{ApiError, ApiResult, json_response};
 use crate::request::{ReadOptions, media};
-use crate::storage::{GUARANTEED_UPDATE_TRIES, StorageError, StoredObject};
+use crate::storage::{GUARANTEED_UPDATE_TRIES, Key, Revision, StorageError, StoredObject};
 
 /// Deletes the object that the path names.
 pub(crate) async fn delete(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
@@ -38,6 +38,9 @@ pub(crate) async fn delete(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
         .map_err(|error| call.storage_error(error))?;
     let found = found.ok_or_else(|| ApiError::from(Status::not_found(&call.group_resource(), name)))?;
     let mut response = match delete_object(call, found, &options).await? {
+        Deleted::Gone(last) if deletion::shows_deleted(&call.resource.group, &call.resource.plural) => {
+            write::answer(&rendering, StatusCode::OK, &Written::Shown(last), &[])
+        }
         Deleted::Gone(last) => {
             let resource = call.group_resource();
             let status = Status::success(StatusDetails {
@@ -83,44 +86,41 @@ pub(crate) async fn delete_collection(call: &Call<'_>, body: &Bytes) -> ApiResul
     Ok(response)
 }
 
-/// Reads the options from the body and from the query.
+/// Reads the options: from the body, and from the query where there is no body.
 fn options(call: &Call<'_>, body: &Bytes) -> ApiResult<DeleteOptions> {
     let refused = |error| ApiError::from_option(error, "DeleteOptions");
-    let from_query = DeleteOptions::from_query(call.query).map_err(refused)?;
-    let mut options = if body.is_empty() {
-        from_query
-    } else {
-        let body = codec::read(body, media::body_format(call.headers)?)?.value;
-        if !body.is_object() {
-            return Err(
-                Status::bad_request("the body of a delete is a DeleteOptions, which is an object").into(),
-            );
-        }
-        let kind = body
-            .get("kind")
-            .and_then(Value::as_str)
-            .unwrap_or("DeleteOptions");
-        if kind != "DeleteOptions" {
-            return Err(Status::bad_request(format!(
-                "the body of a delete is a DeleteOptions, not a {kind}"
-            ))
-            .into());
-        }
-        // Checked before it is read, since it is refused otherwise than what cannot be read.
-        if let Some(policy) = body.get("propagationPolicy").and_then(Value::as_str) {
-            policy.parse::<PropagationPolicy>().map_err(refused)?;
-        }
-        let options: DeleteOptions = serde_json::from_value(body)
-            .map_err(|error| Status::bad_request(format!("the DeleteOptions cannot be read: {error}")))?;
-        DeleteOptions {
-            dry_run: if options.dry_run.is_empty() {
-                from_query.dry_run
-            } else {
-                options.dry_run.clone()
-            },
-            ..options
-        }
-    };
+    if body.is_empty() {
+        return settle(DeleteOptions::from_query(call.query).map_err(refused)?);
+    }
+    let body = codec::read(body, media::body_format(call.headers)?)?.value;
+    if !body.is_object() {
+        return Err(
+            Status::bad_request("the body of a delete is a DeleteOptions, which is an object").into(),
+        );
+    }
+    let kind = body
+        .get("kind")
+        .and_then(Value::as_str)
+        .unwrap_or("DeleteOptions");
+    if kind != "DeleteOptions" {
+        return Err(
+            Status::bad_request(format!("the body of a delete is a DeleteOptions, not a {kind}")).into(),
+        );
+    }
+    // Checked before it is read, since it is refused otherwise than what cannot be read.
+    if let Some(policy) = body.get("propagationPolicy").and_then(Value::as_str) {
+        policy.parse::<PropagationPolicy>().map_err(refused)?;
+    }
+    let options = serde_json::from_value(body)
+        .map_err(|error| Status::bad_request(format!("the DeleteOptions cannot be read: {error}")))?;
+    settle(options)
+}
+
+/// Checks options and brings the old spelling of the policy into the new one.
+///
+/// # Errors
+/// 422 for options that contradict each other or have none of the values they may have.
+pub(super) fn settle(mut options: DeleteOptions) -> ApiResult<DeleteOptions> {
     check(&options)?;
     if options.propagation_policy.is_none() {
         options.propagation_policy = options.orphan_dependents.map(|orphan| match orphan {
@@ -158,7 +158,7 @@ fn check(options: &DeleteOptions) -> ApiResult<()> {
 
 /// What became of an object.
 pub(crate) enum Deleted {
-    /// It is gone; this is what it was.
+    /// It is gone; this is what it was, shown with the version of its end.
     Gone(Value),
     /// It is marked and will go.
     Ending(Written),
@@ -177,122 +177,60 @@ pub(crate) async fn delete_object(
     for _ in 0..GUARANTEED_UPDATE_TRIES {
         let old = from_storage(&call.resource, current.value());
         check_preconditions(call, &old, options)?;
+        let step = deletion::delete(call.resource.strategy, &old, options, call.server.now());
         let name = meta(&old, "name").to_owned();
-        let key = current.key().clone();
-        let fail = |error| ApiError::from_storage(error, &call.group_resource(), &name);
-        let conflict = match mark(call, &old, options) {
-            // A dry run ends where the writing would begin.
-            Mark::Remove if options.is_dry_run() => return Ok(Deleted::Gone(old)),
-            Mark::Keep => return Ok(Deleted::Ending(Written::Stored(current))),
-            Mark::Change(new) if options.is_dry_run() => return Ok(Deleted::Ending(Written::Shown(new))),
-            Mark::Remove => match call.server.storage().delete(key, current.revision()).await {
-                Ok(_) => return Ok(Deleted::Gone(old)),
-                Err(error) => error,
-            },
-            Mark::Change(new) => {
-                match call
-                    .server
-                    .storage()
-                    .update(key, current.revision(), write::encode(call, new))
-                    .await
-                {
-                    Ok(stored) => return Ok(Deleted::Ending(Written::Stored(stored))),
-                    Err(error) => error,
-                }
-            }
-        };
-        match conflict {
-            StorageError::Conflict { current: newer, .. } => current = newer,
-            error => return Err(fail(error)),
+        match take(call, &current, old, step, options).await {
+            Ok(deleted) => return Ok(deleted),
+            Err(StorageError::Conflict { current: newer, .. }) => current = newer,
+            Err(error) => return Err(ApiError::from_storage(error, &call.group_resource(), &name)),
         }
     }
     Err(ApiError::modified(&call.group_resource(), current.key().name()))
 }
 
-/// What a delete does to an object.
-enum Mark {
-    Remove,
-    Change(Value),
-    /// It is ending already and nothing is to be changed.
-    Keep,
-}
-
-fn mark(call: &Call<'_>, old: &Value, options: &DeleteOptions) -> Mark {
-    let mut new = old.clone();
-    set_propagation(
-        &mut new,
-        options.propagation_policy,
-        call.resource.strategy.dependents,
-    );
-    let is_ending = old["metadata"].get("deletionTimestamp").is_some();
-    if let Some(finalizer) = call.resource.strategy.finalizer_on_delete.filter(|_| !is_ending) {
-        add_finalizer(&mut new, finalizer);
-    }
-    let grace = call
-        .resource
-        .strategy
-        .grace_period(old, options.grace_period_seconds);
-    let is_held = lifecycle::has_finalizers(&new);
-    if !is_held && grace.unwrap_or(0) == 0 {
-        return Mark::Remove;
-    }
-    let grace = if is_held && grace.is_none() {
-        0
-    } else {
-        grace.unwrap_or(0)
-    };
-    let now = call.server.now();
-    if is_ending {
-        let present = old["metadata"]["deletionGracePeriodSeconds"]
-            .as_i64()
-            .unwrap_or(0);
-        // A later delete may bring the end nearer, not put it off.
-        if grace < present {
-            set_deletion(&mut new, shortened(old, present, grace, now), grace);
+/// Takes one step with the object as it was read.
+async fn take(
+    call: &Call<'_>,
+    current: &StoredObject,
+    old: Value,
+    step: DeleteStep,
+    options: &DeleteOptions,
+) -> Result<Deleted, StorageError> {
+    let key = current.key().clone();
+    // A dry run ends where the writing would begin.
+    match step {
+        DeleteStep::Keep => Ok(Deleted::Ending(Written::Stored(current.clone()))),
+        DeleteStep::Remove if options.is_dry_run() => Ok(Deleted::Gone(old)),
+        DeleteStep::Remove => remove(call, key, current.revision(), old).await,
+        DeleteStep::Mark(new) if options.is_dry_run() => Ok(Deleted::Ending(Written::Shown(new))),
+        DeleteStep::Mark(new) => {
+            let marked = call.server.storage();
+            let marked = marked
+                .update(key, current.revision(), write::encode(call, new))
+                .await?;
+            Ok(Deleted::Ending(Written::Stored(marked)))
         }
-    } else {
-        set_deletion(&mut new, later(now, grace), grace);
-        if let Some(generation) = new["metadata"]["generation"].as_i64() {
-            new["metadata"]["generation"] = (generation + 1).into();
+        DeleteStep::MarkThenRemove(new) if options.is_dry_run() => Ok(Deleted::Gone(new)),
+        DeleteStep::MarkThenRemove(new) => {
+            let encoded = write::encode(call, new.clone());
+            let storage = call.server.storage();
+            let marked = storage.update(key.clone(), current.revision(), encoded).await?;
+            remove(call, key, marked.revision(), new).await
         }
     }
-    if new["kind"] == "Namespace" && new["apiVersion"] == "v1" {
-        new["status"]["phase"] = json!("Terminating");
-    }
-    if new == *old {
-        Mark::Keep
-    } else {
-        Mark::Change(new)
-    }
 }
 
-fn set_deletion(object: &mut Value, when: Timestamp, grace: i64) {
-    if let Some(metadata) = metadata(object) {
-        metadata.insert("deletionTimestamp".into(), when.to_string().into());
-        metadata.insert("deletionGracePeriodSeconds".into(), grace.into());
+async fn remove(
+    call: &Call<'_>,
+    key: Key,
+    expected: Revision,
+    mut last: Value,
+) -> Result<Deleted, StorageError> {
+    let removed = call.server.storage().delete(key, expected).await?;
+    if let Some(metadata) = metadata(&mut last) {
+        metadata.insert("resourceVersion".into(), removed.revision().to_string().into());
     }
-}
-
-fn shortened(old: &Value, present: i64, grace: i64, now: Timestamp) -> Timestamp {
-    let due: Option<Timestamp> = meta(old, "deletionTimestamp").parse().ok();
-    let began = due.map_or(now, |due| later(due, -present));
-    later(began, grace).max(began)
-}
-
-fn later(from: Timestamp, seconds: i64) -> Timestamp {
-    from.checked_add(SignedDuration::from_secs(seconds))
-        .unwrap_or(from)
-}
-
-fn add_finalizer(object: &mut Value, finalizer: &str) {
-    let Some(metadata) = metadata(object) else { return };
-    let finalizers = metadata.entry("finalizers").or_insert_with(|| json!([]));
-    if let Some(finalizers) = finalizers
-        .as_array_mut()
-        .filter(|all| all.iter().all(|one| one != finalizer))
-    {
-        finalizers.push(finalizer.into());
-    }
+    Ok(Deleted::Gone(last))
 }
 
 /// What the client is warned of: dependents that stay although nobody said so.
@@ -305,63 +243,33 @@ fn warnings(call: &Call<'_>, options: &DeleteOptions) -> Vec<String> {
     }
 }
 
-/// The policy is kept as a finalizer, which the garbage collector acts on and removes. Without one, what is there stays, and
-/// where nothing is there the kind's default counts (registry/generic/registry/store.go `shouldOrphanDependents`).
-fn set_propagation(object: &mut Value, policy: Option<PropagationPolicy>, default: Dependents) {
-    let is_set = |object: &Value| {
-        let finalizers = object["metadata"]["finalizers"].as_array();
-        finalizers.is_some_and(|all| all.iter().any(|one| *one == ORPHAN || *one == FOREGROUND))
-    };
-    let policy = match policy {
-        Some(policy) => policy,
-        None if default == Dependents::Deleted || is_set(object) => return,
-        None => PropagationPolicy::Orphan,
-    };
-    let Some(metadata) = metadata(object) else { return };
-    let present = metadata.get("finalizers").and_then(Value::as_array);
-    let mut finalizers: Vec<Value> = present
-        .into_iter()
-        .flatten()
-        .filter(|name| *name != ORPHAN && *name != FOREGROUND)
-        .cloned()
-        .collect();
-    match policy {
-        PropagationPolicy::Orphan => finalizers.push(ORPHAN.into()),
-        PropagationPolicy::Foreground => finalizers.push(FOREGROUND.into()),
-        PropagationPolicy::Background => {}
-    }
-    if finalizers.is_empty() {
-        metadata.remove("finalizers");
-    } else {
-        metadata.insert("finalizers".into(), finalizers.into());
-    }
-}
-
+/// `BeforeDelete` of apiserver pkg/registry/rest/delete.go, whose conflict names the kind in place of the resource.
 fn check_preconditions(call: &Call<'_>, object: &Value, options: &DeleteOptions) -> ApiResult<()> {
     let Some(wanted) = &options.preconditions else {
         return Ok(());
     };
-    let name = meta(object, "name");
-    for (what, wanted, found) in [
-        ("UID", wanted.uid.as_deref(), meta(object, "uid")),
-        (
-            "ResourceVersion",
-            wanted.resource_version.as_deref(),
-            meta(object, "resourceVersion"),
-        ),
-    ] {
-        if let Some(wanted) = wanted.filter(|wanted| *wanted != found) {
-            let why = format!(
-                "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
-            );
-            return Err(Status::conflict(&call.group_resource(), name, why).into());
-        }
-    }
-    Ok(())
+    let (uid, version) = (meta(object, "uid"), meta(object, "resourceVersion"));
+    let why = if let Some(wanted) = wanted.uid.as_deref().filter(|wanted| *wanted != uid) {
+        format!(
+            "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The object might have been deleted \
+             and then recreated"
+        )
+    } else if let Some(wanted) = wanted
+        .resource_version
+        .as_deref()
+        .filter(|wanted| *wanted != version)
+    {
+        format!(
+            "the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record ({version}). The \
+             object might have been modified"
+        )
+    } else {
+        return Ok(());
+    };
+    let kind = GroupResource::new(&call.resource.group, &call.resource.kind);
+    Err(Status::conflict(&kind, meta(object, "name"), why).into())
 }
 
 /// What upstream says when a job goes and its pods stay (pkg/registry/batch/job/storage/storage.go).
 const ORPHANED_PODS: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove \
      them or set propagationPolicy=Orphan to suppress this warning";
-const ORPHAN: &str = "orphan";
-const FOREGROUND: &str = "foregroundDeletion";

@@ -4,6 +4,7 @@ use kubewright_core::{GroupResource, Scope, Status, StatusCause, StatusDetails};
 use serde_json::Value;
 
 use super::Call;
+use crate::builtin::strategy::deletion;
 use crate::custom::{CustomModel, Lifecycle};
 use crate::error::{ApiError, ApiResult};
 use crate::storage::Key;
@@ -26,7 +27,7 @@ pub(crate) async fn check_namespace(call: &Call<'_>, name: &str) -> ApiResult<()
     let Some(found) = found else {
         return Err(Status::not_found(&GroupResource::new("", "namespaces"), namespace).into());
     };
-    if found.value().pointer("/metadata/deletionTimestamp").is_none() {
+    if found.value().pointer("/status/phase").and_then(Value::as_str) != Some("Terminating") {
         return Ok(());
     }
     let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
@@ -69,23 +70,11 @@ pub(crate) fn check_immortal(call: &Call<'_>, name: &str) -> ApiResult<()> {
     Ok(())
 }
 
-/// Whether anything still holds an object that is being deleted: finalizers, and those in the spec of a namespace.
-pub(crate) fn has_finalizers(object: &Value) -> bool {
-    let is_held = |pointer: &str| {
-        object
-            .pointer(pointer)
-            .and_then(Value::as_array)
-            .is_some_and(|all| !all.is_empty())
-    };
-    is_held("/metadata/finalizers") || (object["kind"] == "Namespace" && is_held("/spec/finalizers"))
-}
-
-/// Whether an update ends an object: it is being deleted, nothing holds it any longer, and its time is up
+/// Whether an update ends an object: it was being deleted, nothing holds it any longer, and its time is up
 /// (registry/generic/registry/store.go `ShouldDeleteDuringUpdate`).
 pub(crate) fn ends(new: &Value, old: &Value) -> bool {
-    let is_ending = |object: &Value| object.pointer("/metadata/deletionTimestamp").is_some();
-    let grace = new
+    let grace = old
         .pointer("/metadata/deletionGracePeriodSeconds")
         .and_then(Value::as_i64);
-    is_ending(new) && is_ending(old) && !has_finalizers(new) && grace.unwrap_or(0) == 0
+    old.pointer("/metadata/deletionTimestamp").is_some() && grace.unwrap_or(0) == 0 && !deletion::is_held(new)
 }

@@ -1,5 +1,6 @@
 //! The verbs.
 
+mod apply;
 mod binding;
 mod continuation;
 mod conversion;
@@ -7,6 +8,7 @@ mod create;
 mod delete;
 mod lifecycle;
 mod list;
+mod metadata;
 mod patch;
 mod read;
 mod response;
@@ -22,7 +24,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Response};
-use kubewright_core::{GroupResource, Status, StatusReason};
+use kubewright_core::{GroupResource, Status, StatusReason, WriteOptions};
 use kubewright_net::{Body, Identity};
 
 pub(crate) use conversion::{from_storage, to_storage};
@@ -30,6 +32,7 @@ pub(crate) use warning::{Recorder, warn, write_headers as write_warnings};
 
 use crate::chain::not_found;
 use crate::error::{ApiError, ApiResult};
+use crate::fieldmanager::Owners;
 use crate::registry::{Resource, SubresourceKind};
 use crate::request::{RequestInfo, Verb};
 use crate::server::Server;
@@ -64,6 +67,18 @@ impl Call<'_> {
     /// The group and plural, for messages.
     pub(crate) fn group_resource(&self) -> GroupResource {
         self.resource.group_resource()
+    }
+
+    /// The field manager of this write.
+    pub(crate) fn owners(&self, options: &WriteOptions) -> Owners<'_> {
+        Owners::new(
+            &self.resource,
+            self.server.registry(),
+            self.info.subresource,
+            &options.field_manager,
+            self.headers,
+            self.server.now(),
+        )
     }
 
     /// What the store says, told of the object in the path.

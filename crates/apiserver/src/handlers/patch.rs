@@ -3,75 +3,166 @@
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{Response, StatusCode};
-use kubewright_core::{PatchKind, Status, StatusReason, WriteOptions};
+use kubewright_core::{
+    FieldError, FieldPath, GroupKind, PatchKind, Status, StatusDetails, StatusReason, WriteOptions,
+};
 use kubewright_kinds as kinds;
 use kubewright_net::Body;
 use kubewright_smd::strategic::KindTypes;
 use kubewright_smd::{json, merge, strategic};
 use serde_json::Value;
 
+use super::metadata::{self, OwnersOf};
 use super::response::Rendering;
 use super::write;
-use super::{Call, create, update};
+use super::{Call, apply, update};
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
+use crate::registry::path::MAX_FINDINGS;
 use crate::request::media::{self, MediaType};
 
 /// Patches the object that the path names.
 pub(crate) async fn patch(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
+    let kind = kind_of(call)?;
     let rendering = Rendering::new(call)?;
+    if kind == PatchKind::Apply {
+        return apply::apply(call, body, &rendering).await;
+    }
+    let patch = read(kind, body)?;
     let options = write::options(call)?;
-    let patch = read(call, body)?;
+    check_force(call)?;
+    let owners = call.owners(&options);
     let mut warnings = Vec::new();
     let written = update::change(call, &options, |current| {
-        let incoming = apply(call, &patch, current, &options)?;
+        let incoming = patched(call, &patch, current, &options)?;
         warnings = incoming.warnings;
-        Ok(incoming.object)
+        Ok(owners.update(current, incoming.object))
     })
     .await?;
     Ok(write::answer(&rendering, StatusCode::OK, &written, &warnings))
+}
+
+/// `ValidatePatchOptions` of apimachinery pkg/apis/meta/v1/validation.
+///
+/// # Errors
+/// 422 where the query names `force`, which means nothing here.
+pub(super) fn check_force(call: &Call<'_>) -> ApiResult<()> {
+    if form_urlencoded::parse(call.query.as_bytes()).any(|(name, _)| name == "force") {
+        let error = FieldError::forbidden(
+            FieldPath::new("force"),
+            "may not be specified for non-apply patch",
+        );
+        return Err(Status::invalid(&GroupKind::new("meta.k8s.io", "PatchOptions"), "", &[error]).into());
+    }
+    Ok(())
 }
 
 /// A patch that was read but not applied.
 pub(super) struct ReadPatch {
     kind: PatchKind,
     body: Value,
-    duplicate_fields: Vec<String>,
+    /// What strict decoding finds in the patch itself.
+    findings: Vec<String>,
 }
 
-/// Reads a patch.
+/// The kind of patch, by its media type.
 ///
 /// # Errors
-/// 415 for a kind of patch that is not offered here, 400 for one that is malformed.
-pub(super) fn read(call: &Call<'_>, body: &Bytes) -> ApiResult<ReadPatch> {
-    let offered: &[&str] = if call.resource.model.builtin_type().is_some() {
-        &[
-            "application/json-patch+json",
-            "application/merge-patch+json",
-            "application/strategic-merge-patch+json",
-        ]
-    } else {
-        &["application/json-patch+json", "application/merge-patch+json"]
-    };
+/// 415 for a kind of patch that is not offered here.
+pub(super) fn kind_of(call: &Call<'_>) -> ApiResult<PatchKind> {
+    let offered = offered(call);
     let header = call
         .headers
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok())
         .unwrap_or_default();
     let essence = MediaType::parse(header).essence;
-    let kind = PatchKind::from_media_type(essence)
+    PatchKind::from_media_type(essence)
         .filter(|kind| offered.contains(&kind.media_type()))
-        .ok_or_else(|| media::unsupported_media_type(essence, offered))?;
-    let body =
-        codec::read_json(body).map_err(|why| Status::bad_request(format!("error decoding patch: {why}")))?;
-    if kind != PatchKind::Json && !body.value.is_object() {
-        return Err(Status::bad_request("error decoding patch: a merge patch is an object").into());
+        .ok_or_else(|| media::unsupported_media_type(essence, offered))
+}
+
+/// The media types of patches that are offered on a resource.
+fn offered(call: &Call<'_>) -> &'static [&'static str] {
+    if call.resource.model.builtin_type().is_some() {
+        &[
+            "application/json-patch+json",
+            "application/merge-patch+json",
+            "application/strategic-merge-patch+json",
+            "application/apply-patch+yaml",
+        ]
+    } else {
+        &[
+            "application/json-patch+json",
+            "application/merge-patch+json",
+            "application/apply-patch+yaml",
+        ]
+    }
+}
+
+/// Reads a patch that is no apply.
+///
+/// # Errors
+/// 400 for one that is malformed.
+pub(super) fn read(kind: PatchKind, body: &Bytes) -> ApiResult<ReadPatch> {
+    let body = codec::read_json(body).map_err(|_| Status::bad_request("invalid JSON patch"))?;
+    let expected = match kind {
+        PatchKind::Json if body.value.is_array() => None,
+        PatchKind::Json => Some("[]handlers.jsonPatchOp"),
+        _ if body.value.is_object() => None,
+        _ => Some("map[string]interface {}"),
+    };
+    if let Some(expected) = expected {
+        // Upstream leaves the beginning out for this one kind.
+        let what = match kind {
+            PatchKind::Strategic => "",
+            _ => "error decoding patch: ",
+        };
+        let found = type_name(&body.value);
+        return Err(Status::bad_request(format!(
+            "{what}json: cannot unmarshal {found} into Go value of type {expected}"
+        ))
+        .into());
+    }
+    let mut findings = codec::findings(&body.duplicate_fields, &[]);
+    if kind == PatchKind::Json {
+        findings = unknown_members(&body.value).into_iter().chain(findings).collect();
+        findings
+            .iter_mut()
+            .for_each(|finding| finding.insert_str(0, "json patch "));
     }
     Ok(ReadPatch {
         kind,
         body: body.value,
-        duplicate_fields: body.duplicate_fields,
+        findings,
     })
+}
+
+/// Go's word for what JSON a value is.
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// What the operations of a JSON patch have besides what they may have.
+fn unknown_members(patch: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    for (i, operation) in patch.as_array().into_iter().flatten().enumerate() {
+        let members = operation.as_object().into_iter().flatten();
+        let unknown = members.filter(|(name, _)| !matches!(name.as_str(), "op" | "path" | "from" | "value"));
+        found.extend(unknown.map(|(name, _)| format!("unknown field {:?}", format!("[{i}].{name}"))));
+        if found.len() >= MAX_FINDINGS {
+            break;
+        }
+    }
+    found.truncate(MAX_FINDINGS);
+    found
 }
 
 impl ReadPatch {
@@ -86,9 +177,11 @@ impl ReadPatch {
             PatchKind::Strategic => match ty {
                 Some(ty) => strategic::patch(object, &self.body, &KindTypes::from(ty)).map_err(|error| {
                     if error.is_unprocessable() {
-                        unprocessable(&error)
-                    } else {
+                        unprocessable()
+                    } else if error.is_bad_request() {
                         Status::bad_request(error.to_string()).into()
+                    } else {
+                        metadata::server_error(error.to_string())
                     }
                 }),
                 None => Err(media::unsupported_media_type(self.kind.media_type(), &[])),
@@ -98,7 +191,7 @@ impl ReadPatch {
     }
 }
 
-fn apply(
+fn patched(
     call: &Call<'_>,
     patch: &ReadPatch,
     current: &Value,
@@ -106,23 +199,55 @@ fn apply(
 ) -> ApiResult<write::Incoming> {
     // The patched object keeps the version of the present one, so it conflicts only where the patch sets another.
     let patched = patch.apply_to(call.resource.model.builtin_type(), current.clone())?;
-    let mut incoming = write::shape(call, patched, &patch.duplicate_fields, options)?;
-    create::place(call, &mut incoming.object)?;
+    let shown = match patch.kind {
+        PatchKind::Strategic => Shown::Patch(&patch.body),
+        _ => Shown::Result(codec::to_json(&patched)),
+    };
+    let mut incoming =
+        write::reshape(call, patched, patch.findings.clone(), options).map_err(|why| shown.refuse(&why))?;
+    metadata::place_named(call, &mut incoming.object)?;
+    incoming
+        .warnings
+        .extend(metadata::dedup_owners(&mut incoming.object, OwnersOf::Patch));
     Ok(incoming)
+}
+
+/// What the refusal of a patched object shows.
+enum Shown<'a> {
+    /// The patch.
+    Patch(&'a Value),
+    /// What it came to.
+    Result(Bytes),
+}
+
+impl Shown<'_> {
+    /// 422 for a patch whose result does not decode.
+    fn refuse(&self, why: &str) -> ApiError {
+        let value = match self {
+            Self::Patch(patch) => kubewright_smd::go_print(patch),
+            Self::Result(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        };
+        let error = FieldError::invalid(FieldPath::new("patch"), value, why);
+        Status::invalid(&GroupKind::default(), "", &[error]).into()
+    }
 }
 
 /// As apiserver pkg/endpoints/handlers/patch.go tells them apart.
 fn json_patch_error(error: &json::PatchError) -> ApiError {
     if error.is_too_large() {
-        return Status::failure(StatusReason::RequestEntityTooLarge, error.to_string()).into();
+        let message = format!("Request entity too large: {error}");
+        return Status::failure(StatusReason::RequestEntityTooLarge, message).into();
     }
     if error.is_malformed() {
         return Status::bad_request(error.to_string()).into();
     }
-    unprocessable(error)
+    unprocessable()
 }
 
-fn unprocessable(error: &dyn std::fmt::Display) -> ApiError {
-    let message = format!("the server rejected our request due to an error in our request: {error}");
-    Status::failure(StatusReason::Invalid, message).into()
+/// 422 without saying why, as upstream.
+fn unprocessable() -> ApiError {
+    let message = "the server rejected our request due to an error in our request";
+    Status::failure(StatusReason::Invalid, message)
+        .with_details(StatusDetails::default())
+        .into()
 }

@@ -2,15 +2,16 @@
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use kubewright_core::{FieldError, FieldPath, GroupKind, GroupVersionKind, Status, WriteOptions};
+use kubewright_core::{FieldError, FieldPath, GroupKind, GroupVersionKind, PatchKind, Status, WriteOptions};
 use kubewright_kinds as kinds;
 use kubewright_net::Body;
 use serde_json::{Map, Value, json};
 
 use super::write::{self, Written, meta};
-use super::{Call, from_storage, patch, update};
+use super::{Call, apply, from_storage, patch, update};
 use crate::codec;
 use crate::error::{ApiError, ApiResult, json_response};
+use crate::fieldmanager::ScaleOwners;
 use crate::registry::ScalePaths;
 use crate::request::media;
 
@@ -37,27 +38,59 @@ pub(crate) async fn get(call: &Call<'_>, paths: &ScalePaths) -> ApiResult<Respon
 pub(crate) async fn update(call: &Call<'_>, paths: &ScalePaths, body: &Bytes) -> ApiResult<Response<Body>> {
     let options = write::options(call)?;
     let wanted = check(call, codec::read(body, media::body_format(call.headers)?)?.value)?;
-    write(call, paths, &options, |_| Ok(wanted.clone())).await
+    let owners = owners(call, &options);
+    write(call, paths, &options, &owners, |scale| {
+        Ok(owners.update(scale, wanted.clone()))
+    })
+    .await
 }
 
 /// Sets the number of replicas by a patch of the `Scale`.
 pub(crate) async fn patch(call: &Call<'_>, paths: &ScalePaths, body: &Bytes) -> ApiResult<Response<Body>> {
+    let kind = patch::kind_of(call)?;
+    if kind == PatchKind::Apply {
+        let options = apply::options(call)?;
+        let config = apply::Config::read(body, &options)?;
+        let owners = owners(call, &options);
+        return write(call, paths, &options, &owners, |scale| {
+            let merged = owners.apply(scale, &config.object, apply::force(&options));
+            config.check()?;
+            check(call, merged.map_err(|error| apply::refused(&error))?)
+        })
+        .await;
+    }
     let options = write::options(call)?;
-    let patch = patch::read(call, body)?;
-    write(call, paths, &options, |scale| {
-        check(call, patch.apply_to(scale_type(), scale)?)
+    patch::check_force(call)?;
+    let patch = patch::read(kind, body)?;
+    let owners = owners(call, &options);
+    write(call, paths, &options, &owners, |scale| {
+        let patched = check(call, patch.apply_to(scale_type(), scale.clone())?)?;
+        Ok(owners.update(scale, patched))
     })
     .await
+}
+
+fn owners(call: &Call<'_>, options: &WriteOptions) -> ScaleOwners {
+    ScaleOwners::new(
+        &call.resource,
+        &call.server.registry(),
+        &options.field_manager,
+        call.headers,
+        call.server.now(),
+    )
 }
 
 async fn write(
     call: &Call<'_>,
     paths: &ScalePaths,
     options: &WriteOptions,
-    mut wanted: impl FnMut(Value) -> ApiResult<Value>,
+    owners: &ScaleOwners,
+    mut wanted: impl FnMut(&Value) -> ApiResult<Value>,
 ) -> ApiResult<Response<Body>> {
     let written = update::change_whole(call, options, |current| {
-        let scale = wanted(of(current, paths))?;
+        let mut present = of(current, paths);
+        owners.to_scale(current, &mut present);
+        let scale = wanted(&present)?;
         let version = meta(&scale, "resourceVersion");
         if !version.is_empty() && version != meta(current, "resourceVersion") {
             return Err(ApiError::modified(&call.group_resource(), meta(current, "name")));
@@ -68,6 +101,7 @@ async fn write(
             .cloned()
             .unwrap_or_else(|| json!(0));
         set(&mut changed, &paths.spec_replicas, replicas);
+        owners.to_object(&scale, &mut changed);
         Ok(changed)
     })
     .await?;

@@ -2,13 +2,16 @@
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use kubewright_core::{FieldError, FieldPath, GroupResource, Status, WriteOptions};
+use kubewright_core::{FieldError, FieldPath, GroupKind, Status, WriteOptions};
 use kubewright_net::Body;
+use kubewright_smd::manager::restore_times;
 use serde_json::Value;
 
+use super::create::{self, Origin};
+use super::metadata::{self, OwnersOf};
 use super::response::Rendering;
-use super::write::{self, WriteContext, Written, meta, metadata};
-use super::{Call, create, from_storage, lifecycle};
+use super::write::{self, WriteContext, Written, meta};
+use super::{Call, from_storage, lifecycle};
 use crate::builtin::strategy::{CreateOnUpdate, UnconditionalUpdate};
 use crate::builtin::validation;
 use crate::error::{ApiError, ApiResult};
@@ -19,30 +22,45 @@ pub(crate) async fn update(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     let rendering = Rendering::new(call)?;
     let options = write::options(call)?;
     let mut incoming = write::read(call, body, &options)?;
-    create::place(call, &mut incoming.object)?;
-    let is_whole = call.info.subresource.is_empty();
+    metadata::place_named(call, &mut incoming.object)?;
+    let mut warnings = incoming.warnings;
+    warnings.extend(metadata::dedup_owners(&mut incoming.object, OwnersOf::Body));
     let object = incoming.object;
-    let outcome = change(call, &options, |_| Ok(object.clone())).await;
-    let may_create = is_whole && call.resource.strategy.create_on_update == CreateOnUpdate::Allowed;
-    match outcome {
-        Err(error)
-            if may_create && error.status().code == 404 && meta(&object, "resourceVersion").is_empty() =>
-        {
-            let written = create::store(call, object, &options).await?;
-            Ok(write::answer(
-                &rendering,
-                StatusCode::CREATED,
-                &written,
-                &incoming.warnings,
-            ))
+    let owners = call.owners(&options);
+    let outcome = change(call, &options, |current| {
+        check_uid(call, meta(&object, "uid"), meta(current, "uid"))?;
+        Ok(owners.update(current, object.clone()))
+    })
+    .await;
+    let may_create = call.info.subresource.is_empty()
+        && call.resource.strategy.create_on_update == CreateOnUpdate::Allowed;
+    let (code, written) = match outcome {
+        Err(error) if may_create && error.status().code == 404 => {
+            check_uid(call, meta(&object, "uid"), "")?;
+            let object = owners.create(object);
+            let written = create::store(call, object, Origin::Update, &options).await?;
+            (StatusCode::CREATED, written)
         }
-        outcome => Ok(write::answer(
-            &rendering,
-            StatusCode::OK,
-            &outcome?,
-            &incoming.warnings,
-        )),
+        outcome => (StatusCode::OK, outcome?),
+    };
+    Ok(write::answer(&rendering, code, &written, &warnings))
+}
+
+/// The precondition that a body with a uid is (apiserver pkg/storage/interfaces.go `Preconditions.Check`).
+///
+/// # Errors
+/// 409 when the object there is another one.
+fn check_uid(call: &Call<'_>, wanted: &str, found: &str) -> ApiResult<()> {
+    if wanted.is_empty() || wanted == found {
+        return Ok(());
     }
+    let name = call.name()?;
+    let key = call.resource.etcd_key(call.namespace(), name);
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in \
+         precondition: {wanted}, UID in object meta: {found}"
+    );
+    Err(Status::conflict(&call.group_resource(), name, why).into())
 }
 
 /// Changes the object that the path names. `make` gives the new state for the present one, both in the served version, and is
@@ -106,6 +124,7 @@ async fn change_by(
         let old = from_storage(&call.resource, current.value());
         let mut new = make(&old)?;
         prepare(call, rules, &mut new, &old, &mut context)?;
+        restore_times(&mut new, &old);
         let _definition = write::hold_definition(call, name).await?;
         let result = if lifecycle::ends(&new, &old) {
             remove(call, options, &current, new).await
@@ -132,7 +151,7 @@ fn prepare(
     let resource = &call.resource;
     let name = meta(old, "name").to_owned();
     check_version(call, new, old, &name)?;
-    keep_server_fields(new, old);
+    metadata::restore(new, old);
     let Rules::Of(subresource) = rules else {
         return Ok(());
     };
@@ -161,48 +180,23 @@ fn prepare(
     Ok(())
 }
 
-/// The optimistic lock: version and uid, where the new state names them.
+/// The optimistic lock: the version, where the new state names one (registry/generic/registry/store.go `Update`).
 fn check_version(call: &Call<'_>, new: &Value, old: &Value, name: &str) -> ApiResult<()> {
-    let resource: GroupResource = call.group_resource();
-    let version = meta(new, "resourceVersion");
-    if version.is_empty() {
-        if call.resource.strategy.unconditional_update == UnconditionalUpdate::Refused {
-            let path = FieldPath::new("metadata").child("resourceVersion");
-            let error = FieldError::invalid(path, "", "must be specified for an update");
-            return write::refuse(call, name, &[error]);
+    let wanted = metadata::version(new)?;
+    if wanted == 0 {
+        if call.resource.strategy.unconditional_update == UnconditionalUpdate::Allowed {
+            return Ok(());
         }
-    } else if version != meta(old, "resourceVersion") {
-        return Err(ApiError::modified(&resource, name));
+        let path = FieldPath::new("metadata").child("resourceVersion");
+        let error = FieldError::invalid(path, 0, "must be specified for an update");
+        // Upstream puts the resource where the kind should be.
+        let kind = GroupKind::new(&call.resource.group, &call.resource.plural);
+        return Err(Status::invalid(&kind, name, &[error]).into());
     }
-    let (wanted, found) = (meta(new, "uid"), meta(old, "uid"));
-    if !wanted.is_empty() && wanted != found {
-        let why = format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}");
-        return Err(Status::conflict(&resource, name, why).into());
+    if wanted == metadata::version(old)? {
+        return Ok(());
     }
-    Ok(())
-}
-
-/// What only the server sets stays as it is.
-fn keep_server_fields(new: &mut Value, old: &Value) {
-    let Some(metadata) = metadata(new) else { return };
-    for field in [
-        "uid",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "generation",
-        "resourceVersion",
-        "generateName",
-    ] {
-        match old["metadata"].get(field) {
-            Some(value) => {
-                metadata.insert(field.to_owned(), value.clone());
-            }
-            None => {
-                metadata.remove(field);
-            }
-        }
-    }
+    Err(ApiError::modified(&call.group_resource(), name))
 }
 
 /// Stores the new state, unless it is the present one or nothing is to be stored.

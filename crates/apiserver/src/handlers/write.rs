@@ -57,27 +57,55 @@ pub(crate) fn shape(
     duplicate_fields: &[String],
     options: &WriteOptions,
 ) -> ApiResult<Incoming> {
-    let resource = &call.resource;
-    let gvk = resource.gvk();
+    let gvk = call.resource.gvk();
     codec::expect_kind(&mut object, &gvk)?;
-    let found = resource.model.normalize(&mut object);
+    let found = call.resource.model.normalize(&mut object);
     if let Some(error) = &found.type_error {
         return Err(cannot_be_handled(&gvk, error));
     }
     let validation = options.field_validation.unwrap_or(FieldValidation::Warn);
     let warnings = codec::judge_fields(validation, duplicate_fields, &found.unknown_fields, &gvk)?;
+    Ok(complete(call, object, warnings))
+}
+
+/// The same for what a patch came to; `findings` are those of the patch itself.
+///
+/// # Errors
+/// Why it cannot be an object of the kind, or which fields it must not have.
+pub(crate) fn reshape(
+    call: &Call<'_>,
+    mut object: Value,
+    mut findings: Vec<String>,
+    options: &WriteOptions,
+) -> Result<Incoming, String> {
+    codec::expect_kind(&mut object, &call.resource.gvk()).map_err(|error| error.status().message.clone())?;
+    let found = call.resource.model.normalize(&mut object);
+    if let Some(error) = found.type_error {
+        return Err(error);
+    }
+    findings.extend(codec::findings(&[], &found.unknown_fields));
+    let warnings = match options.field_validation.unwrap_or(FieldValidation::Warn) {
+        FieldValidation::Strict if !findings.is_empty() => {
+            return Err(format!("strict decoding error: {}", findings.join(", ")));
+        }
+        FieldValidation::Strict | FieldValidation::Ignore => Vec::new(),
+        FieldValidation::Warn => findings,
+    };
+    Ok(complete(call, object, warnings))
+}
+
+/// Gives an object of the kind what every object has.
+fn complete(call: &Call<'_>, mut object: Value, warnings: Vec<String>) -> Incoming {
+    let resource = &call.resource;
     if !object.get("metadata").is_some_and(Value::is_object) {
         object["metadata"] = Value::Object(Map::new());
     }
-    // The server keeps these itself; what a client sends of them is not taken.
-    if let Some(metadata) = metadata(&mut object) {
-        metadata.remove("managedFields");
-        metadata.remove("selfLink");
-    }
+    // Nobody sets it any more (KEP-1164).
+    metadata(&mut object).map(|metadata| metadata.remove("selfLink"));
     resource
         .model
         .default(&resource.group, &resource.version, &resource.kind, &mut object);
-    Ok(Incoming { object, warnings })
+    Incoming { object, warnings }
 }
 
 /// 400 in upstream's words for a body that does not decode.

@@ -120,6 +120,26 @@ impl Resource {
         Key::new(&self.storage_group, &self.plural, self.within(namespace), name)
     }
 
+    /// Where upstream keeps the object in etcd, which some of its messages tell.
+    pub(crate) fn etcd_key(&self, namespace: Option<&str>, name: &str) -> String {
+        let of = match (self.storage_group.as_str(), self.plural.as_str()) {
+            ("", "nodes") => "minions".to_owned(),
+            ("", "services") => "services/specs".to_owned(),
+            ("", "endpoints") => "services/endpoints".to_owned(),
+            ("", "replicationcontrollers") => "controllers".to_owned(),
+            ("networking.k8s.io", "ingresses") => "ingress".to_owned(),
+            (group @ ("apiextensions.k8s.io" | "apiregistration.k8s.io"), plural) => {
+                format!("{group}/{plural}")
+            }
+            (group, plural) if self.model.custom().is_some() => format!("{group}/{plural}"),
+            (_, plural) => plural.to_owned(),
+        };
+        match self.within(namespace) {
+            Some(namespace) => format!("/registry/{of}/{namespace}/{name}"),
+            None => format!("/registry/{of}/{name}"),
+        }
+    }
+
     /// The keys of a namespace's objects, or of all.
     pub(crate) fn prefix(&self, namespace: Option<&str>) -> KeyPrefix {
         match self.within(namespace) {

@@ -25,12 +25,9 @@ async fn the_server_fills_what_is_its_own() {
         text(&metadata["creationTimestamp"]).starts_with("20"),
         "{metadata}"
     );
-    for absent in [
-        "generation",
-        "selfLink",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    ] {
+    // Kinds that count no generations keep what they are given.
+    assert_eq!(metadata["generation"], 7);
+    for absent in ["selfLink", "deletionTimestamp", "deletionGracePeriodSeconds"] {
         assert_eq!(metadata.get(absent), None, "{absent}");
     }
     assert_eq!(version(&answer.body), server.revision().await);
@@ -156,6 +153,66 @@ async fn what_is_refused() {
             );
         }
     }
+}
+
+/// Versions are looked at last, and only where something is to be stored.
+#[tokio::test]
+async fn versions_of_new_objects() {
+    let server = Server::start().await;
+    for (version, query, refused) in [
+        ("5", "", true),
+        ("5", "?dryRun=All", false),
+        ("0", "", false),
+        ("x", "", false),
+    ] {
+        let mut object = config_map(&format!("v{version}"), "1");
+        object["metadata"]["resourceVersion"] = json!(version);
+        let ask = Ask::json(format!("POST {MAPS}{query}"), &object);
+        if refused {
+            let why = "resourceVersion should not be set on objects to be created";
+            let answer = server.refused(ask, 500, why).await;
+            assert_eq!(answer.body["message"], why);
+            assert_eq!(
+                answer.body.get("reason").and_then(Value::as_str).unwrap_or(""),
+                ""
+            );
+        } else {
+            server.ok(ask).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn names_that_may_be_generated_are_to_be_tried_again() {
+    let server = Server::start().await;
+    let mut object = config_map("a", "1");
+    object["metadata"]["generateName"] = json!("a-");
+    server.ok(Ask::json(format!("POST {MAPS}"), &object)).await;
+    let why =
+        "configmaps \"a\" already exists, the server was not able to generate a unique name for the object";
+    let answer = server
+        .refused(Ask::json(format!("POST {MAPS}"), &object), 409, why)
+        .await;
+    assert_eq!(
+        answer.body["details"],
+        json!({"name": "a", "kind": "configmaps", "retryAfterSeconds": 1})
+    );
+}
+
+#[tokio::test]
+async fn owners_are_named_once() {
+    let server = Server::start().await;
+    let owner = json!({"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"});
+    let mut object = config_map("a", "1");
+    object["metadata"]["ownerReferences"] = json!([owner, owner]);
+    let answer = server.ask(Ask::json(format!("POST {MAPS}"), &object)).await;
+    assert_eq!(answer.body["metadata"]["ownerReferences"], json!([owner]));
+    let warnings = answer.warnings();
+    assert_eq!(warnings.len(), 1);
+    assert!(
+        warnings[0].contains("duplicate UID(s) observed: u"),
+        "{warnings:?}"
+    );
 }
 
 #[tokio::test]

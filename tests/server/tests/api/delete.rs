@@ -84,11 +84,11 @@ async fn preconditions_must_hold() {
     for (wanted, text) in [
         (
             json!({"uid": "other"}),
-            "Precondition failed: UID in precondition: other, UID in object meta: ",
+            "Operation cannot be fulfilled on ConfigMap \"a\": the UID in the precondition (other) does not match the UID in record (",
         ),
         (
             json!({"resourceVersion": "1"}),
-            "Precondition failed: ResourceVersion in precondition: 1, ResourceVersion in object meta: ",
+            "the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (",
         ),
     ] {
         server
@@ -232,6 +232,74 @@ async fn pods_end_gracefully() {
         404,
         "a pod that is over goes at once"
     );
+}
+
+/// Watchers see that a pod is marked before it goes, and the answer is the pod.
+#[tokio::test]
+async fn a_pod_is_marked_before_it_goes() {
+    let server = Server::start().await;
+    let made = server.ok(Ask::json(format!("POST {PODS}"), &pod("a"))).await;
+    let version = text(&made["metadata"]["resourceVersion"]);
+    let mut events = server
+        .watch(&format!("{PODS}?watch=true&resourceVersion={version}"))
+        .await;
+    let gone = server.ok(format!("DELETE {PODS}/a")).await;
+    let seen = [events.next().await.unwrap(), events.next().await.unwrap()];
+    assert_eq!(
+        seen.each_ref().map(|event| text(&event["type"])),
+        ["MODIFIED", "DELETED"]
+    );
+    assert_eq!(seen[0]["object"]["metadata"]["generation"], 2);
+    assert_eq!(seen[0]["object"]["metadata"]["deletionGracePeriodSeconds"], 0);
+    assert_eq!(seen[1]["object"], gone);
+}
+
+/// Most kinds answer with a status, some with what they were.
+#[tokio::test]
+async fn some_kinds_show_what_is_gone() {
+    let server = Server::start().await;
+    const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
+    for (path, object, kind) in [
+        (MAPS, config_map("a", "1"), "Status"),
+        (DEPLOYMENTS, deployment("a"), "Status"),
+        (ACCOUNTS, json!({"metadata": {"name": "a"}}), "ServiceAccount"),
+        (PODS, pod("a"), "Pod"),
+    ] {
+        for query in ["?dryRun=All", ""] {
+            if !query.is_empty() {
+                server.ok(Ask::json(format!("POST {path}"), &object)).await;
+            }
+            assert_eq!(
+                server.ok(format!("DELETE {path}/a{query}")).await["kind"],
+                kind,
+                "{path}{query}"
+            );
+        }
+        assert_eq!(server.ask(format!("GET {path}/a")).await.code, 404, "{path}");
+    }
+}
+
+/// The query counts where there is no body, and the body where there is one.
+#[tokio::test]
+async fn the_query_counts_without_a_body() {
+    let server = Server::start().await;
+    for (query, body, is_gone) in [
+        ("?dryRun=All", None, false),
+        ("", Some(json!({"dryRun": ["All"]})), false),
+        ("?dryRun=All", Some(json!({})), true),
+    ] {
+        let name = format!("m{is_gone}{}", query.len());
+        server
+            .ok(Ask::json(format!("POST {MAPS}"), &config_map(&name, "1")))
+            .await;
+        let path = format!("{MAPS}/{name}{query}");
+        let ask = body
+            .as_ref()
+            .map_or_else(|| Ask::new(format!("DELETE {path}")), |body| delete(&path, body));
+        server.ok(ask).await;
+        let found = server.ask(format!("GET {MAPS}/{name}")).await.code;
+        assert_eq!(found == 404, is_gone, "{query} {body:?}");
+    }
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod apply;
 mod bodies;
 mod create;
 mod delete;
@@ -13,6 +14,7 @@ mod harness;
 mod hostile;
 mod identity;
 mod list;
+mod managed_fields;
 mod negotiation;
 mod patch;
 mod robustness;

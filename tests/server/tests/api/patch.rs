@@ -7,7 +7,6 @@ use crate::harness::*;
 const JSON: &str = "application/json-patch+json";
 const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
-const APPLY: &str = "application/apply-patch+yaml";
 
 fn patch(path: &str, media_type: &str, body: &Value) -> Ask {
     Ask::new(format!("PATCH {path}")).typed(media_type, body.to_string())
@@ -102,7 +101,6 @@ async fn what_is_refused() {
     let unknown = "the body of the request was in an unknown format - accepted media types include: ";
     for (path, media_type, body, code, why) in [
         (WIDGETS, STRATEGIC, json!({"spec": {"size": 2}}), 415, unknown),
-        (MAPS, APPLY, config_map("a", "2"), 415, unknown),
         (MAPS, "application/json", json!({}), 415, unknown),
         (MAPS, "", json!({}), 415, unknown),
         (
@@ -126,11 +124,50 @@ async fn what_is_refused() {
             422,
             "the server rejected our request",
         ),
-        (MAPS, JSON, json!({"op": "test"}), 400, ""),
-        (MAPS, JSON, json!(Value::Array(many)), 413, "10000"),
+        (
+            MAPS,
+            JSON,
+            json!({"op": "test"}),
+            400,
+            "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp",
+        ),
+        (
+            MAPS,
+            JSON,
+            json!(Value::Array(many)),
+            413,
+            "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001",
+        ),
         (MAPS, MERGE, json!([]), 400, "error decoding patch"),
         (MAPS, MERGE, json!("text"), 400, "error decoding patch"),
-        (MAPS, MERGE, json!({"data": {"key": 5}}), 400, ""),
+        (
+            MAPS,
+            MERGE,
+            json!({"data": {"key": 5}}),
+            422,
+            "json: cannot unmarshal number into Go struct field ConfigMap.data.key of type string",
+        ),
+        (
+            MAPS,
+            STRATEGIC,
+            json!({"data": {"key": 5}}),
+            422,
+            " \"\" is invalid: patch: Invalid value: \"map[data:map[key:5]]\": ",
+        ),
+        (
+            MAPS,
+            MERGE,
+            json!({"metadata": {"name": null}}),
+            400,
+            "the name of the object (a based on URL) was undeterminable: name must be provided",
+        ),
+        (
+            MAPS,
+            MERGE,
+            json!({"metadata": {"uid": "other"}}),
+            422,
+            "metadata.uid: Invalid value: \"other\": field is immutable",
+        ),
         (
             MAPS,
             MERGE,
@@ -145,7 +182,13 @@ async fn what_is_refused() {
             409,
             "the object has been modified",
         ),
-        (MAPS, STRATEGIC, json!({"$patch": "unheard-of"}), 400, ""),
+        (
+            MAPS,
+            STRATEGIC,
+            json!({"$patch": "unheard-of"}),
+            500,
+            "unknown patch type: unheard-of in map: map[$patch:unheard-of]",
+        ),
         (WIDGETS, MERGE, json!({"spec": {"size": "big"}}), 422, "spec.size"),
     ] {
         server
@@ -160,7 +203,16 @@ async fn what_is_refused() {
         )
         .await;
     let broken = Ask::new(format!("PATCH {MAPS}/a")).typed(MERGE, "{\"data\":");
-    server.refused(broken, 400, "error decoding patch").await;
+    server.refused(broken, 400, "invalid JSON patch").await;
+    let forced = patch(&format!("{MAPS}/a?force=true"), MERGE, &json!({}));
+    let why = "force: Forbidden: may not be specified for non-apply patch";
+    server.refused(forced, 422, why).await;
+    let failed = json!([{"op": "test", "path": "/data/key", "value": "9"}]);
+    let answer = server.ask(patch(&format!("{MAPS}/a"), JSON, &failed)).await;
+    assert_eq!(
+        answer.body["message"],
+        "the server rejected our request due to an error in our request"
+    );
 }
 
 #[tokio::test]
@@ -177,8 +229,16 @@ async fn strict_patches_refuse_fields_that_do_not_belong() {
         let body = json!({"extra": 1});
         let strict = patch(&format!("{path}/a?fieldValidation=Strict"), MERGE, &body);
         server
-            .refused(strict, 400, "strict decoding error: unknown field \"extra\"")
+            .refused(strict, 422, "strict decoding error: unknown field \"extra\"")
             .await;
+        let operation = json!([{"op": "add", "path": "/metadata/labels", "value": {}, "more": 1}]);
+        let strict = patch(&format!("{path}/a?fieldValidation=Strict"), JSON, &operation);
+        let why = "strict decoding error: json patch unknown field \"[0].more\"";
+        server.refused(strict, 422, why).await;
+        let twice = Ask::new(format!("PATCH {path}/a?fieldValidation=Strict"));
+        let twice = twice.typed(MERGE, r#"{"metadata":{"labels":{"a":"1","a":"2"}}}"#);
+        let why = "strict decoding error: duplicate field \"metadata.labels.a\"";
+        server.refused(twice, 422, why).await;
         let warned = server.ask(patch(&format!("{path}/a"), MERGE, &body)).await;
         assert_eq!(
             (warned.code, warned.warnings()),

@@ -74,7 +74,7 @@ async fn an_update_without_version() {
                 .refused(
                     ask,
                     422,
-                    "metadata.resourceVersion: Invalid value: \"\": must be specified for an update",
+                    "metadata.resourceVersion: Invalid value: 0: must be specified for an update",
                 )
                 .await;
         }
@@ -213,6 +213,15 @@ async fn what_is_refused() {
     server
         .ok(Ask::json(format!("POST {DEPLOYMENTS}"), &deployment("a")))
         .await;
+    let versioned = |version: &str| {
+        let mut object = config_map("a", "2");
+        object["metadata"]["resourceVersion"] = json!(version);
+        object
+    };
+    // No version at all, for a kind that may be written without one.
+    server
+        .ok(Ask::json(format!("PUT {MAPS}/a"), &versioned("0")))
+        .await;
     let mut other_selector = deployment("a");
     other_selector["spec"]["selector"] = json!({"matchLabels": {"app": "b"}});
     other_selector["spec"]["template"]["metadata"]["labels"] = json!({"app": "b"});
@@ -228,6 +237,30 @@ async fn what_is_refused() {
             config_map("b", "1"),
             400,
             "the name of the object (b) does not match the name on the URL (a)",
+        ),
+        (
+            format!("PUT {MAPS}/a"),
+            json!({"metadata": {}, "data": {}}),
+            400,
+            "the name of the object (a based on URL) was undeterminable: name must be provided",
+        ),
+        (
+            format!("PUT {MAPS}/a"),
+            versioned("x"),
+            500,
+            "strconv.ParseUint: parsing \"x\": invalid syntax",
+        ),
+        (
+            format!("PUT {MAPS}/a?dryRun=Some"),
+            config_map("a", "2"),
+            422,
+            "dryRun: Unsupported value: [\"Some\"]: supported values: \"All\"",
+        ),
+        (
+            format!("PUT {MAPS}/a?dryRun="),
+            config_map("a", "2"),
+            422,
+            "dryRun: Unsupported value: [\"\"]: supported values: \"All\"",
         ),
         (
             format!("PUT {DEPLOYMENTS}/a"),
@@ -254,6 +287,16 @@ async fn some_kinds_are_created_by_an_update() {
         .await;
     assert_eq!(answer.code, 201, "{:#}", answer.body);
     assert_ne!(answer.body["metadata"]["uid"], Value::Null);
+    let mut other = object;
+    other["metadata"] = json!({"name": "b", "uid": "u"});
+    let why = "Operation cannot be fulfilled on leases.coordination.k8s.io \"b\": StorageError: invalid object, Code: 4, \
+         Key: /registry/leases/default/b, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: u, \
+         UID in object meta: ";
+    let ask = Ask::json(
+        "PUT /apis/coordination.k8s.io/v1/namespaces/default/leases/b",
+        &other,
+    );
+    server.refused(ask, 409, why).await;
 }
 
 /// Whoever writes without a version wins over whoever wrote in between, also where the write is the last of an object.
@@ -263,18 +306,24 @@ async fn what_the_server_set_cannot_be_changed() {
     let made = server
         .ok(Ask::json(format!("POST {MAPS}"), &config_map("a", "1")))
         .await;
-    for field in [
-        "creationTimestamp",
-        "deletionTimestamp",
-        "generation",
-        "deletionGracePeriodSeconds",
+    let time = json!("2001-01-01T00:00:00Z");
+    for (field, value, refused) in [
+        ("creationTimestamp", time.clone(), false),
+        ("generation", json!(3), false),
+        ("uid", json!(""), false),
+        ("selfLink", json!("/x"), false),
+        ("deletionTimestamp", time, true),
+        ("deletionGracePeriodSeconds", json!(3), true),
     ] {
         let mut changed = made.clone();
-        changed["metadata"][field] = match field {
-            "generation" | "deletionGracePeriodSeconds" => json!(3),
-            _ => json!("2001-01-01T00:00:00Z"),
-        };
-        let kept = server.ok(Ask::json(format!("PUT {MAPS}/a"), &changed)).await;
-        assert_eq!(kept, made, "{field}");
+        changed["metadata"][field] = value;
+        let ask = Ask::json(format!("PUT {MAPS}/a"), &changed);
+        if refused {
+            server
+                .refused(ask, 422, &format!("metadata.{field}: Invalid value: "))
+                .await;
+        } else {
+            assert_eq!(server.ok(ask).await, made, "{field}");
+        }
     }
 }

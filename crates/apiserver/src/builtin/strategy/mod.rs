@@ -4,6 +4,7 @@
 //! is a row: choices as values, and a hook only where a kind truly differs. [`strategy`] finds the row of a resource.
 
 mod allocator;
+pub(crate) mod deletion;
 mod fields;
 mod job;
 mod kinds;
@@ -138,6 +139,8 @@ pub(crate) enum Deletion {
 pub(crate) enum Dependents {
     /// They are deleted.
     Deleted,
+    /// The collector has nothing to do with them, whatever a delete says.
+    Unsupported,
     /// They are left: kinds that are older than the garbage collector.
     Orphaned,
     /// The same, and the client is warned of it.
@@ -206,9 +209,8 @@ impl Strategy {
                 fields.remove("status");
             }
             if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
-                if self.generation == Generation::None {
-                    metadata.remove("generation");
-                } else {
+                // A kind that counts none keeps what the client sends, as upstream does.
+                if self.generation != Generation::None {
                     metadata.insert("generation".to_owned(), 1.into());
                 }
             }

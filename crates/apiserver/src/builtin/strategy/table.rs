@@ -171,6 +171,7 @@ fn core(resource: &str) -> Option<&'static Strategy> {
     };
     static EVENT: Strategy = Strategy {
         create_on_update: CreateOnUpdate::Allowed,
+        dependents: Dependents::Unsupported,
         selectable: fields::EVENT,
         validate: check::event,
         ..PLAIN_ROW
@@ -440,6 +441,7 @@ static ENDPOINT_SLICE: Strategy = Strategy {
 
 static EVENT_V1: Strategy = Strategy {
     create_on_update: CreateOnUpdate::Allowed,
+    dependents: Dependents::Unsupported,
     selectable: fields::EVENT_V1,
     prepare: kinds::event,
     ..PLAIN_ROW

@@ -59,6 +59,13 @@ pub(crate) fn create(object: &Value, scope: Scope, rule: NameRule) -> Vec<FieldE
 pub(crate) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let path = FieldPath::new("metadata");
+    // Once an object is there, its name has to be a segment of a path and nothing more.
+    let generate_name = str_at(new, "/metadata/generateName");
+    if !generate_name.is_empty() {
+        let messages = NameRule::PathSegment.check(generate_name, NameUse::Prefix);
+        invalid_each(&mut errors, &path.child("generateName"), generate_name, messages);
+    }
+    finalizers(&mut errors, new, &path.child("finalizers"));
     if at(old, "/metadata/deletionTimestamp").is_some() {
         no_new_finalizers(&mut errors, new, old, &path.child("finalizers"));
     }
