@@ -17,7 +17,7 @@ use kubewright_net::{Body, BodyError, Identity};
 use crate::error::{ApiError, ApiResult};
 use crate::handlers::{self, Call};
 use crate::registry::Resource;
-use crate::request::{RequestInfo, Verb, is_watch};
+use crate::request::{RequestInfo, Verb, is_watch, time_limit};
 use crate::server::Server;
 use crate::{discovery, health, impersonation};
 
@@ -66,8 +66,12 @@ async fn route(server: &Arc<Server>, parts: &Parts, body: Body) -> ApiResult<Res
         Some(info) => {
             server.authorizer.authorize_resource(&identity, &info)?;
             // A watch is answered at once: its events are no part of this.
+            let limit = match info.verb {
+                Verb::Watch => server.options.request_timeout,
+                _ => time_limit(query, server.options.request_timeout)?,
+            };
             let answer = Box::pin(resource(server, parts, body, identity, info, query));
-            match tokio::time::timeout(server.options.request_timeout, answer).await {
+            match tokio::time::timeout(limit, answer).await {
                 Ok(answer) => answer,
                 Err(_) => Err(timed_out()),
             }
@@ -303,6 +307,18 @@ mod tests {
             "Timeout: request did not complete within the allotted timeout"
         );
         assert_eq!(began.elapsed().as_secs(), 60);
+        // The client may give it less, and cannot give it more.
+        for (timeout, expect) in [("5s", 5), ("2m", 60)] {
+            let began = tokio::time::Instant::now();
+            let request = Request::post(format!("/api/v1/namespaces?timeout={timeout}"));
+            let answer = server.call(request, Body::stream(stream::pending())).await;
+            assert_eq!(answer.code, 504);
+            assert_eq!(began.elapsed().as_secs(), expect, "{timeout}");
+        }
+        let answer = server.get("/api/v1/namespaces?timeout=soon").await;
+        let why = "invalid timeout specified in the request URL - time: invalid duration \"soon\"";
+        assert_eq!(answer.message(400), why);
+        assert_eq!(server.get("/api/v1/namespaces?timeout=5s").await.code, 200);
     }
 
     #[tokio::test]
