@@ -108,7 +108,12 @@ impl<'a> Updater<'a> {
             api_version: version.to_owned(),
             operation: Operation::Apply,
         };
-        let last = managers.insert(manager.clone(), owned);
+        // Who applies everything again that was applied before removes nothing: the common case.
+        let last = managers
+            .get(manager)
+            .filter(|last| last.api_version != version || !last.set.is_subset(&owned.set))
+            .cloned();
+        managers.insert(manager.clone(), owned);
         let merged = Versioned {
             value: Cow::Owned(merged.unwrap_or_default()),
             version,

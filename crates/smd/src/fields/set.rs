@@ -156,6 +156,18 @@ impl FieldSet {
         self.node(element).map(|node| &node.below)
     }
 
+    /// Whether the other set has all fields of this one.
+    pub fn is_subset(&self, other: &Self) -> bool {
+        let mut rest = other.nodes.iter().peekable();
+        self.nodes.iter().all(|node| {
+            while rest.next_if(|other| other.element < node.element).is_some() {}
+            match rest.next_if(|other| other.element == node.element) {
+                Some(other) => (other.member || !node.member) && node.below.is_subset(&other.below),
+                None => false,
+            }
+        })
+    }
+
     /// The fields of either set.
     #[must_use]
     pub fn union(self, other: Self) -> Self {

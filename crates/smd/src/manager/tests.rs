@@ -199,3 +199,309 @@ fn applies_are_checked() {
         );
     });
 }
+
+#[test]
+fn entries_of_the_request_count_where_they_may() {
+    deployments(|manager| {
+        let live = manager(0).create(deployment(1, "x"), "a").unwrap();
+        let update = |entries: Option<Value>, subresource: &'static str| {
+            let mut new = live.clone();
+            new["metadata"]["labels"]["more"] = json!("y");
+            match entries {
+                Some(entries) => new["metadata"]["managedFields"] = entries,
+                None => drop(take_entries(&mut new)),
+            }
+            // A reset object is not tracked on until it is created or applied.
+            new["metadata"]["uid"] = json!("u");
+            let mut live = live.clone();
+            live["metadata"]["uid"] = json!("u");
+            let manager = FieldManager {
+                subresource,
+                ..manager(1)
+            };
+            let updated = manager.update(&live, new, "b").unwrap();
+            owners(&updated)
+                .into_iter()
+                .map(|(name, ..)| name)
+                .collect::<Vec<_>>()
+        };
+        let given = json!([{"manager": "given", "operation": "Update", "apiVersion": "apps/v1",
+            "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:replicas": {}}}}]);
+        assert_eq!(update(None, ""), ["a", "b"]);
+        assert_eq!(update(Some(json!([])), ""), Vec::<String>::new());
+        assert_eq!(update(Some(json!([{}])), ""), Vec::<String>::new());
+        assert_eq!(update(Some(given.clone()), ""), ["given", "b"]);
+        assert_eq!(update(Some(given), "status"), ["a", "b"]);
+        assert_eq!(
+            update(Some(json!([{"manager": "no", "operation": "Other"}])), ""),
+            ["a", "b"]
+        );
+        assert_eq!(update(Some(json!("no list")), ""), ["a", "b"]);
+    });
+}
+
+#[test]
+fn the_oldest_updates_are_merged() {
+    deployments(|manager| {
+        let mut live = manager(0)
+            .apply(None, &deployment(1, "x"), "applier", Force::No)
+            .unwrap();
+        for at in 0..14 {
+            let mut new = live.clone();
+            new["metadata"]["labels"][format!("l{at}")] = json!("y");
+            live = manager(100 + at)
+                .update(&live, new, &format!("m{at:02}"))
+                .unwrap();
+        }
+        let owners = owners(&live);
+        let names: Vec<&str> = owners.iter().map(|(name, ..)| &**name).collect();
+        let expect = [
+            "applier",
+            "ancient-changes",
+            "m05",
+            "m06",
+            "m07",
+            "m08",
+            "m09",
+            "m10",
+            "m11",
+            "m12",
+            "m13",
+        ];
+        assert_eq!(names, expect);
+        let ancient =
+            json!({"f:metadata": {"f:labels": {"f:l0": {}, "f:l1": {}, "f:l2": {}, "f:l3": {}, "f:l4": {}}}});
+        assert_eq!(owners[1].2, ancient);
+        // It bears the time of the last that was merged.
+        assert_eq!(
+            live["metadata"]["managedFields"][1]["time"],
+            "2023-11-14T22:15:04Z"
+        );
+    });
+}
+
+#[test]
+fn kubectl_applies_over_its_annotation() {
+    deployments(|manager| {
+        let mut config = deployment(1, "x:1");
+        let mut live = config.clone();
+        live["metadata"]["uid"] = json!("u");
+        live["metadata"]["annotations"] = json!({LAST_APPLIED: config.to_string()});
+        config["spec"]["replicas"] = json!(2);
+        // Who has another name is in conflict with what was there before.
+        let error = manager(0)
+            .apply(Some(&live), &config, "other", Force::No)
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "Apply failed with 1 conflict: conflict with \"before-first-apply\" using apps/v1: .spec.replicas"
+        );
+        let applied = manager(0)
+            .apply(Some(&live), &config, "kubectl", Force::No)
+            .unwrap();
+        assert_eq!(applied["spec"]["replicas"], 2);
+        let annotation = applied["metadata"]["annotations"][LAST_APPLIED].as_str().unwrap();
+        assert_eq!(annotation, format!("{config}\n"));
+        // What somebody else has changed since is in conflict also for kubectl.
+        live["spec"]["replicas"] = json!(3);
+        let error = manager(0)
+            .apply(Some(&live), &config, "kubectl", Force::No)
+            .unwrap_err();
+        assert_eq!(error.conflicts().unwrap().0.len(), 1);
+        // An annotation that is too large goes.
+        config["metadata"]["annotations"] = json!({"big": "x".repeat(200 << 10)});
+        let large = manager(0)
+            .apply(Some(&applied), &config, "kubectl", Force::No)
+            .unwrap();
+        assert_eq!(large["metadata"]["annotations"].get(LAST_APPLIED), None);
+    });
+}
+
+#[test]
+fn times_alone_are_no_change() {
+    let old = json!({"metadata": {"name": "a", "managedFields": [{"manager": "m", "time": "1"}]}, "spec": {"x": 1}});
+    let check = |change: &dyn Fn(&mut Value), restored: bool| {
+        let mut new = old.clone();
+        new["metadata"]["managedFields"][0]["time"] = json!("2");
+        change(&mut new);
+        let before = new.clone();
+        restore_times(&mut new, &old);
+        assert_eq!(new, if restored { old.clone() } else { before });
+    };
+    check(&|_| {}, true);
+    check(&|new| new["spec"]["x"] = json!(2), false);
+    check(&|new| new["metadata"]["name"] = json!("b"), false);
+    check(
+        &|new| new["metadata"]["managedFields"][0]["manager"] = json!("n"),
+        false,
+    );
+    check(&|new| new["metadata"]["managedFields"] = json!([]), false);
+}
+
+#[test]
+fn what_was_applied_can_be_extracted_and_applied_again() {
+    deployments(|manager| {
+        let ty = TypeRef::named("io.k8s.api.apps.v1.Deployment").unwrap();
+        let config = deployment(3, "x");
+        let applied = manager(0).apply(None, &config, "m", Force::No).unwrap();
+        let mut scaled = applied.clone();
+        scaled["metadata"]["labels"]["other"] = json!("y");
+        scaled["spec"]["paused"] = json!(true);
+        let scaled = manager(1).update(&applied, scaled, "other").unwrap();
+        let extracted = extract(&scaled, ty, "m", "").unwrap().unwrap();
+        let mut expect = config.clone();
+        let metadata = expect["metadata"].as_object_mut().unwrap();
+        metadata.remove("name");
+        metadata.remove("namespace");
+        assert_eq!(extracted, expect);
+        let mut again = extracted;
+        again["metadata"]["name"] = json!("web");
+        again["metadata"]["namespace"] = json!("default");
+        assert_eq!(
+            manager(9).apply(Some(&scaled), &again, "m", Force::No).unwrap(),
+            scaled
+        );
+        assert_eq!(extract(&scaled, ty, "m", "status").unwrap(), None);
+        assert_eq!(extract(&scaled, ty, "other", "").unwrap(), None);
+    });
+}
+
+/// Two versions that name a field differently, and one that cannot be converted to.
+struct Renamed(crate::types::Schema);
+
+impl Versions for Renamed {
+    fn type_of(&self, api_version: &str) -> Option<TypeRef<'_>> {
+        self.0.named(api_version)
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConversionError> {
+        if api_version == "g/broken" {
+            let message = "conversion webhook failed".to_owned();
+            return Err(ConversionError { message });
+        }
+        let mut object = object.clone();
+        object["apiVersion"] = json!(api_version);
+        if let Some(Value::Object(spec)) = object.get_mut("spec") {
+            let size = spec.remove("size").or_else(|| spec.remove("replicas"));
+            let name = if api_version == "g/v1" { "size" } else { "replicas" };
+            spec.extend(size.map(|size| (name.to_owned(), size)));
+        }
+        Ok(object)
+    }
+}
+
+#[test]
+fn owners_follow_fields_over_versions() {
+    use crate::types::{Atom, Scalar, Schema, TypeSpec};
+    let map = |fields: &[(&str, TypeSpec)]| {
+        Atom::map(crate::types::Map {
+            fields: fields
+                .iter()
+                .map(|(name, ty)| ((*name).to_owned(), ty.clone().into()))
+                .collect(),
+            ..crate::types::Map::default()
+        })
+    };
+    let root = |field: &str| {
+        let text = || TypeSpec::from(Atom::scalar(Scalar::String));
+        let spec = map(&[(field, Atom::scalar(Scalar::Numeric).into()), ("x", text())]);
+        let metadata = map(&[
+            ("name", text()),
+            ("uid", text()),
+            ("managedFields", TypeSpec::Untyped),
+        ]);
+        map(&[
+            ("apiVersion", text()),
+            ("kind", text()),
+            ("metadata", metadata.into()),
+            ("spec", spec.into()),
+        ])
+    };
+    let types = [
+        ("g/v1", root("size")),
+        ("g/v2", root("replicas")),
+        ("g/broken", root("replicas")),
+    ];
+    let versions = Renamed(Schema::new(types.map(|(name, atom)| (name.to_owned(), atom)).into()).unwrap());
+    let none = NONE;
+    let manager = |api_version: &'static str| FieldManager {
+        versions: &versions,
+        api_version,
+        kind: "K",
+        subresource: "",
+        reset_fields: &none,
+        now: at(0),
+    };
+    let config = |version: &str, spec: Value| json!({"apiVersion": version, "kind": "K", "metadata": {"name": "n"}, "spec": spec});
+    let first = manager("g/v1")
+        .apply(
+            None,
+            &config("g/v1", json!({"size": 1, "x": "a"})),
+            "one",
+            Force::No,
+        )
+        .unwrap();
+    // A conflict over a field with another name; the live object is converted.
+    let error = manager("g/v2")
+        .apply(
+            Some(&first),
+            &config("g/v2", json!({"replicas": 2})),
+            "two",
+            Force::No,
+        )
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "Apply failed with 1 conflict: conflict with \"one\": .spec.size"
+    );
+    let shared = manager("g/v2")
+        .apply(
+            Some(&first),
+            &config("g/v2", json!({"replicas": 1})),
+            "two",
+            Force::No,
+        )
+        .unwrap();
+    // The first one goes over to the new version and drops the field: the second one keeps it.
+    let dropped = manager("g/v2")
+        .apply(
+            Some(&shared),
+            &config("g/v2", json!({"x": "b"})),
+            "one",
+            Force::No,
+        )
+        .unwrap();
+    assert_eq!(dropped["spec"], json!({"replicas": 1, "x": "b"}));
+    // Now the second one drops it too.
+    let gone = manager("g/v2")
+        .apply(Some(&dropped), &config("g/v2", json!({})), "two", Force::No)
+        .unwrap();
+    assert_eq!(gone["spec"], json!({"x": "b"}));
+
+    // Entries of a version that is gone are forgotten; one that cannot be converted fails, and is kept if need be.
+    let owned_in = |version: &str| {
+        let mut live = dropped.clone();
+        live["metadata"]["uid"] = json!("u");
+        // What "two" owns, which comes first since it has no time: its apply changed nothing.
+        live["metadata"]["managedFields"][0]["apiVersion"] = json!(version);
+        live
+    };
+    let change = |live: &Value| {
+        let mut new = live.clone();
+        new["spec"]["x"] = json!("c");
+        new
+    };
+    let live = owned_in("g/gone");
+    let updated = manager("g/v2").update(&live, change(&live), "u").unwrap();
+    let x = json!({"f:spec": {"f:x": {}}});
+    assert_eq!(owners(&updated), [("u".to_owned(), "Update".to_owned(), x)]);
+    let live = owned_in("g/broken");
+    let error = manager("g/v2").update(&live, change(&live), "u").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "failed to convert object: conversion webhook failed"
+    );
+    let kept = manager("g/v2").update_or_keep(&live, change(&live), "u");
+    assert_eq!(kept["spec"]["x"], "c");
+    assert_eq!(entries(&kept), entries(&live));
+}

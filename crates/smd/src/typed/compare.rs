@@ -4,10 +4,10 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value};
 
+use super::Shape;
 use super::error::TypeErrors;
 use super::items::{sorted_items, take_run};
 use super::validate::scalar_mismatch;
-use super::{Shape, Shapes};
 use crate::fields::{FieldSet, Filter, PathElement, equal};
 use crate::types::{ListRef, MapRef, TypeRef};
 
@@ -121,16 +121,14 @@ impl Walk {
     /// One of the values must be there.
     fn visit(&mut self, left: Option<&Value>, right: Option<&Value>, ty: TypeRef<'_>) -> Difference {
         let mut difference = Difference::default();
-        let (left_shapes, right_shapes) = (Shapes::of(ty, left), Shapes::of(ty, right));
-        if right.is_none() {
-            self.visit_as(left_shapes.first(), left, right, ty, &mut difference);
-        } else if left.is_none() || left_shapes == right_shapes {
-            self.visit_as(right_shapes.first(), left, right, ty, &mut difference);
-        } else {
+        match (left, right) {
             // A value of another shape: it leaves the old one and enters the new one.
-            self.visit_as(left_shapes.first(), left, right, ty, &mut difference);
-            difference.leaf = false;
-            self.visit_as(right_shapes.first(), left, right, ty, &mut difference);
+            (Some(old), Some(new)) if !Shape::same(ty, old, new) => {
+                self.visit_as(Shape::of(ty, left), left, right, ty, &mut difference);
+                difference.leaf = false;
+                self.visit_as(Shape::of(ty, right), left, right, ty, &mut difference);
+            }
+            _ => self.visit_as(Shape::of(ty, right.or(left)), left, right, ty, &mut difference),
         }
         if !difference.leaf {
             difference.added.member |= left.is_none();

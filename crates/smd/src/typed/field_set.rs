@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::Shape;
 use super::items::{sorted_items, take_run};
-use super::{Shape, Shapes};
 use crate::fields::{FieldSet, PathElement};
 use crate::types::{ListRef, MapRef, TypeRef};
 
@@ -31,7 +31,7 @@ impl Found {
 }
 
 fn visit(value: &Value, ty: TypeRef<'_>) -> Found {
-    match Shapes::of(ty, Some(value)).first() {
+    match Shape::of(ty, Some(value)) {
         Some(Shape::Scalar) => Found::leaf(),
         Some(Shape::Map) => match (ty.map(), value) {
             (Some(map), _) if map.is_atomic() => Found::leaf(),

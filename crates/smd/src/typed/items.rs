@@ -61,6 +61,15 @@ fn set_item(item: &Value) -> Result<&Value, String> {
     Err(wrong.to_owned())
 }
 
+/// Whether an item has an element, without making it.
+pub(super) fn has_element(list: &ListRef<'_>, item: &Value) -> bool {
+    match item {
+        Value::Object(members) => list.keys().any(|name| members.contains_key(name)),
+        Value::Array(_) | Value::Null => false,
+        _ => list.key_count() == 0,
+    }
+}
+
 /// The items of an associative list by their elements, in order of the elements; items of one element in order of the
 /// list.
 pub(super) fn sorted_items<'v>(

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Map, Value};
 
+use super::Shape;
 use super::compare::zip;
 use super::error::TypeErrors;
 use super::items::item_element;
 use super::validate::{Duplicates, scalar_mismatch};
-use super::{Shape, Shapes};
 use crate::fields::PathElement;
 use crate::types::{ListRef, MapRef, TypeRef};
 
@@ -34,15 +34,13 @@ fn visit(
     ty: TypeRef<'_>,
     errors: &mut TypeErrors,
 ) -> Option<Value> {
-    let (left_shapes, right_shapes) = (Shapes::of(ty, left), Shapes::of(ty, right));
-    if right.is_none() {
-        return visit_as(left_shapes.first(), left, right, ty, errors);
-    }
-    if left.is_some() && left_shapes != right_shapes {
+    if let (Some(old), Some(new)) = (left, right)
+        && !Shape::same(ty, old, new)
+    {
         // Only for its errors: the right value counts.
-        visit_as(left_shapes.first(), left, right, ty, errors);
+        visit_as(Shape::of(ty, left), left, right, ty, errors);
     }
-    visit_as(right_shapes.first(), left, right, ty, errors)
+    visit_as(Shape::of(ty, right.or(left)), left, right, ty, errors)
 }
 
 fn visit_as(

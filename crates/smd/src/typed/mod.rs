@@ -26,14 +26,6 @@ use serde_json::Value;
 
 use crate::types::TypeRef;
 
-/// Which of the shapes of a type a value is looked at as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shapes {
-    scalar: bool,
-    list: bool,
-    map: bool,
-}
-
 /// The shape in which a value is to be handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
@@ -42,39 +34,41 @@ enum Shape {
     List,
 }
 
-impl Shapes {
-    /// Narrows a type to what the value is, if the type allows it (upstream's `deduceAtom`).
-    fn of(ty: TypeRef<'_>, value: Option<&Value>) -> Self {
-        let all = Self {
-            scalar: ty.scalar().is_some(),
-            list: ty.list().is_some(),
-            map: ty.map().is_some(),
-        };
-        let none = Self {
-            scalar: false,
-            list: false,
-            map: false,
-        };
+impl Shape {
+    /// What the value is, if the type allows that; or else the first shape that the type has, in upstream's order.
+    fn of(ty: TypeRef<'_>, value: Option<&Value>) -> Option<Self> {
         match value {
-            Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) if all.scalar => {
-                Self { scalar: true, ..none }
+            Some(Value::Object(_)) if ty.map().is_some() => Some(Self::Map),
+            Some(Value::Array(_)) if ty.list().is_some() => Some(Self::List),
+            Some(Value::Bool(_) | Value::Number(_) | Value::String(_)) if ty.scalar().is_some() => {
+                Some(Self::Scalar)
             }
-            Some(Value::Array(_)) if all.list => Self { list: true, ..none },
-            Some(Value::Object(_)) if all.map => Self { map: true, ..none },
-            _ => all,
+            _ if ty.map().is_some() => Some(Self::Map),
+            _ if ty.scalar().is_some() => Some(Self::Scalar),
+            _ if ty.list().is_some() => Some(Self::List),
+            _ => None,
         }
     }
 
-    /// The first that applies, in upstream's order.
-    fn first(self) -> Option<Shape> {
-        if self.map {
-            Some(Shape::Map)
-        } else if self.scalar {
-            Some(Shape::Scalar)
-        } else if self.list {
-            Some(Shape::List)
-        } else {
-            None
+    /// Whether the type looks the same to both values (upstream's `deduceAtom` gives the same for both).
+    fn same(ty: TypeRef<'_>, left: &Value, right: &Value) -> bool {
+        use Value::{Array, Bool, Number, Object, String};
+        match (left, right) {
+            (Object(_), Object(_))
+            | (Array(_), Array(_))
+            | (Bool(_) | Number(_) | String(_), Bool(_) | Number(_) | String(_)) => true,
+            _ => Self::mask(ty, left) == Self::mask(ty, right),
+        }
+    }
+
+    /// The shapes that the type has left for a value: one if the value is of it, all otherwise.
+    fn mask(ty: TypeRef<'_>, value: &Value) -> [bool; 3] {
+        let all = [ty.map().is_some(), ty.scalar().is_some(), ty.list().is_some()];
+        match value {
+            Value::Object(_) if all[0] => [true, false, false],
+            Value::Bool(_) | Value::Number(_) | Value::String(_) if all[1] => [false, true, false],
+            Value::Array(_) if all[2] => [false, false, true],
+            _ => all,
         }
     }
 }

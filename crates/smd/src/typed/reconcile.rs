@@ -1,6 +1,5 @@
 //! Sets that were written when types were other ones.
 
-use super::Shapes;
 use crate::fields::{FieldSet, PathElement};
 use crate::types::TypeRef;
 
@@ -33,31 +32,32 @@ enum Standing {
 }
 
 fn visit(set: &FieldSet, ty: TypeRef<'_>, standing: Standing) -> Change {
-    let shapes = Shapes::of(ty, None);
-    match (ty.map(), ty.list()) {
-        (Some(map), _) => {
-            if map.is_deduced() {
-                return Change::None;
-            }
-            if standing != Standing::Leaf && map.is_atomic() {
-                return if set.is_empty() {
-                    Change::None
-                } else {
-                    Change::ToLeaf
-                };
-            }
-            visit_below(set, |element| match element {
-                PathElement::Field(name) => map.field(name).or_else(|| map.element()),
-                _ => map.element(),
-            })
+    if let Some(map) = ty.map() {
+        if map.is_deduced() {
+            return Change::None;
         }
-        (None, Some(list)) if !shapes.scalar => {
-            if standing != Standing::Leaf && list.is_atomic() {
-                return Change::ToLeaf;
-            }
-            visit_below(set, |_| Some(list.item))
+        if standing != Standing::Leaf && map.is_atomic() {
+            return if set.is_empty() {
+                Change::None
+            } else {
+                Change::ToLeaf
+            };
         }
-        _ => Change::None,
+        if set.is_empty() {
+            return Change::None;
+        }
+        return visit_below(set, |element| match element {
+            PathElement::Field(name) => map.field(name).or_else(|| map.element()),
+            _ => map.element(),
+        });
+    }
+    if ty.scalar().is_some() {
+        return Change::None;
+    }
+    match ty.list() {
+        Some(list) if standing != Standing::Leaf && list.is_atomic() => Change::ToLeaf,
+        Some(list) => visit_below(set, |_| Some(list.item)),
+        None => Change::None,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::Shape;
 use super::items::item_element;
-use super::{Shape, Shapes};
 use crate::fields::FieldSet;
 use crate::types::{ListRef, MapRef, TypeRef};
 
@@ -34,7 +34,7 @@ fn visit(value: &Value, fields: &FieldSet, ty: TypeRef<'_>, mode: Mode) -> Value
         Mode::Extract => value.clone(),
         Mode::Remove => Value::Null,
     };
-    match (Shapes::of(ty, Some(value)).first(), value) {
+    match (Shape::of(ty, Some(value)), value) {
         (Some(Shape::Scalar), _) => value.clone(),
         (Some(Shape::Map), Value::Object(members)) => match ty.map() {
             Some(map) if !map.is_atomic() && !members.is_empty() => {

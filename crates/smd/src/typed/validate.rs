@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::Shape;
 use super::error::{TypeErrors, shown, shown_as_source};
-use super::items::item_element;
-use super::{Shape, Shapes};
+use super::items::{has_element, item_element};
 use crate::fields::PathElement;
 use crate::go;
 use crate::types::{ListRef, MapRef, Scalar, TypeRef};
@@ -32,7 +32,7 @@ pub fn validate(value: &Value, ty: TypeRef<'_>, duplicates: Duplicates) -> Resul
 
 fn visit(value: &Value, ty: TypeRef<'_>, duplicates: Duplicates) -> TypeErrors {
     let mut errors = TypeErrors::default();
-    match Shapes::of(ty, Some(value)).first() {
+    match Shape::of(ty, Some(value)) {
         Some(Shape::Map) => match (value, ty.map()) {
             (Value::Object(members), Some(map)) => visit_members(members, &map, duplicates, &mut errors),
             (Value::Null, _) => {}
@@ -82,6 +82,15 @@ fn visit_items(items: &[Value], list: &ListRef<'_>, duplicates: Duplicates, erro
             errors.append(&format_args!("[{index}]"), visit(item, list.item, duplicates));
             continue;
         }
+        if duplicates == Duplicates::Allowed && has_element(list, item) {
+            let below = visit(item, list.item, duplicates);
+            if !below.0.is_empty()
+                && let Ok(element) = item_element(list, item)
+            {
+                errors.append(&element, below);
+            }
+            continue;
+        }
         let element: PathElement = match item_element(list, item) {
             Ok(element) => element,
             Err(message) => {
@@ -93,9 +102,7 @@ fn visit_items(items: &[Value], list: &ListRef<'_>, duplicates: Duplicates, erro
             errors.push(format!("duplicate entries for key {element}"));
         }
         errors.append(&element, visit(item, list.item, duplicates));
-        if duplicates == Duplicates::Refused {
-            seen.insert(element);
-        }
+        seen.insert(element);
     }
 }
 
