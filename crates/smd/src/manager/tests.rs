@@ -349,7 +349,7 @@ fn what_was_applied_can_be_extracted_and_applied_again() {
         scaled["spec"]["paused"] = json!(true);
         let scaled = manager(1).update(&applied, scaled, "other").unwrap();
         let extracted = extract(&scaled, ty, "m", "").unwrap().unwrap();
-        let mut expect = config.clone();
+        let mut expect = config;
         let metadata = expect["metadata"].as_object_mut().unwrap();
         metadata.remove("name");
         metadata.remove("namespace");
