@@ -182,6 +182,7 @@ fn storage(kind: &str) -> &'static [Rule] {
             Zero("spec", "volumeLifecycleModes", List(&["Persistent"])),
             Nil("spec", "requiresRepublish", Bool(false)),
             Nil("spec", "seLinuxMount", Bool(false)),
+            Nil("spec", "preventPodSchedulingIfMissing", Bool(false)),
         ],
         _ => &[],
     }

@@ -85,7 +85,7 @@ fn row(group: &str, resource: &str) -> Option<&'static Strategy> {
         "admissionregistration.k8s.io" => admission(resource),
         "apiextensions.k8s.io" if resource == "customresourcedefinitions" => Some(&CRD),
         "apiregistration.k8s.io" if resource == "apiservices" => Some(&API_SERVICE),
-        "flowcontrol.apiserver.k8s.io" => Some(&FLOW_CONTROL),
+        "flowcontrol.apiserver.k8s.io" => flow_control(resource),
         "node.k8s.io" if resource == "runtimeclasses" => Some(&RUNTIME_CLASS),
         "resource.k8s.io" => dynamic_resources(resource),
         _ => None,
@@ -339,57 +339,68 @@ fn networking(resource: &str) -> Option<&'static Strategy> {
 
 fn rbac(resource: &str) -> Option<&'static Strategy> {
     static ROLE: Strategy = Strategy {
-        validate: check::role,
+        rules: groups::rbac::role,
         ..RBAC_ROW
     };
     static CLUSTER_ROLE: Strategy = Strategy {
-        validate: check::cluster_role,
+        rules: groups::rbac::cluster_role,
         ..RBAC_ROW
     };
     static BINDING: Strategy = Strategy {
-        validate: check::role_binding,
-        validate_update: check::role_binding_update,
+        rules: groups::rbac::role_binding,
+        ..RBAC_ROW
+    };
+    static CLUSTER_BINDING: Strategy = Strategy {
+        rules: groups::rbac::cluster_role_binding,
         ..RBAC_ROW
     };
     Some(match resource {
         "roles" => &ROLE,
         "clusterroles" => &CLUSTER_ROLE,
-        "rolebindings" | "clusterrolebindings" => &BINDING,
+        "rolebindings" => &BINDING,
+        "clusterrolebindings" => &CLUSTER_BINDING,
         _ => return None,
     })
 }
 
 fn storage(resource: &str) -> Option<&'static Strategy> {
     static STORAGE_CLASS: Strategy = Strategy {
-        validate: check::storage_class,
-        validate_update: check::storage_class_update,
+        rules: groups::storage::storage_class,
         ..PLAIN_ROW
     };
     static CSI_DRIVER: Strategy = Strategy {
         generation: Generation::Content,
         unconditional_update: UnconditionalUpdate::Refused,
-        validate_update: check::csi_driver_update,
+        rules: groups::storage::csi_driver,
         ..PLAIN_ROW
     };
-    static CONDITIONAL: Strategy = Strategy {
+    static CAPACITY: Strategy = Strategy {
         unconditional_update: UnconditionalUpdate::Refused,
+        rules: groups::storage::storage_capacity,
+        ..PLAIN_ROW
+    };
+    static ATTRIBUTES_CLASS: Strategy = Strategy {
+        rules: groups::storage::attributes_class,
         ..PLAIN_ROW
     };
     static VOLUME_ATTACHMENT: Strategy = Strategy {
         status: StatusRule::Reset(r#"{"attached":false}"#),
         unconditional_update: UnconditionalUpdate::Refused,
-        validate_update: check::spec_update,
+        rules: groups::storage::volume_attachment,
+        validate_part: groups::storage::volume_attachment_status,
         ..STATUS_ROW
     };
     static CSI_NODE: Strategy = Strategy {
         unconditional_update: UnconditionalUpdate::Refused,
+        rules: groups::storage::csi_node,
         ..STATUS_ROW
     };
     Some(match resource {
         "storageclasses" => &STORAGE_CLASS,
         "csidrivers" => &CSI_DRIVER,
         "csinodes" => &CSI_NODE,
-        "csistoragecapacities" | "volumeattributesclasses" => &CONDITIONAL,
+        "csistoragecapacities" => &CAPACITY,
+        "volumeattributesclasses" => &ATTRIBUTES_CLASS,
         "volumeattachments" => &VOLUME_ATTACHMENT,
         _ => return None,
     })
@@ -398,8 +409,7 @@ fn storage(resource: &str) -> Option<&'static Strategy> {
 fn scheduling(resource: &str) -> Option<&'static Strategy> {
     static PRIORITY_CLASS: Strategy = Strategy {
         generation: Generation::Constant,
-        validate: check::priority_class,
-        validate_update: check::priority_class_update,
+        rules: groups::cluster::priority_class,
         ..PLAIN_ROW
     };
     static COUNTED: Strategy = Strategy {
@@ -417,10 +427,12 @@ fn coordination(resource: &str) -> Option<&'static Strategy> {
     static LEASE: Strategy = Strategy {
         create_on_update: CreateOnUpdate::Allowed,
         unconditional_update: UnconditionalUpdate::Refused,
-        validate: check::lease,
+        rules: groups::cluster::lease,
         ..PLAIN_ROW
     };
     static LEASE_CANDIDATE: Strategy = Strategy {
+        name: NameRule::ConfigKey,
+        rules: groups::cluster::lease_candidate,
         create_on_update: CreateOnUpdate::Allowed,
         unconditional_update: UnconditionalUpdate::Refused,
         ..PLAIN_ROW
@@ -476,31 +488,40 @@ fn admission(resource: &str) -> Option<&'static Strategy> {
     static WEBHOOKS: Strategy = Strategy {
         generation: Generation::Content,
         unconditional_update: UnconditionalUpdate::Refused,
-        validate: check::webhook_configuration,
+        rules: groups::admission::webhooks,
         ..PLAIN_ROW
     };
     static POLICY: Strategy = Strategy {
         status_metadata: StatusMetadata::Reset,
         unconditional_update: UnconditionalUpdate::Refused,
-        validate: check::admission_policy,
+        rules: groups::admission_policy::validating,
+        validate_part: groups::admission_policy::validating_status,
         ..COUNTED_ROW
     };
-    static COUNTED: Strategy = Strategy {
+    static MUTATING: Strategy = Strategy {
         generation: Generation::Content,
         unconditional_update: UnconditionalUpdate::Refused,
+        rules: groups::admission_policy::mutating,
+        ..PLAIN_ROW
+    };
+    static MUTATING_BINDING: Strategy = Strategy {
+        generation: Generation::Content,
+        unconditional_update: UnconditionalUpdate::Refused,
+        rules: groups::admission_policy::mutating_binding,
         ..PLAIN_ROW
     };
     static BINDING: Strategy = Strategy {
         generation: Generation::Content,
         unconditional_update: UnconditionalUpdate::Refused,
-        validate: check::admission_policy_binding,
+        rules: groups::admission_policy::validating_binding,
         ..PLAIN_ROW
     };
     Some(match resource {
         "mutatingwebhookconfigurations" | "validatingwebhookconfigurations" => &WEBHOOKS,
         "validatingadmissionpolicies" => &POLICY,
         "validatingadmissionpolicybindings" => &BINDING,
-        "mutatingadmissionpolicies" | "mutatingadmissionpolicybindings" => &COUNTED,
+        "mutatingadmissionpolicies" => &MUTATING,
+        "mutatingadmissionpolicybindings" => &MUTATING_BINDING,
         _ => return None,
     })
 }
@@ -536,19 +557,35 @@ static API_SERVICE: Strategy = Strategy {
     status_metadata: StatusMetadata::Reset,
     unconditional_update: UnconditionalUpdate::Refused,
     prepare: kinds::api_service,
-    validate: check::api_service,
+    rules: groups::cluster::api_service,
+    validate_part: groups::cluster::api_service_status,
     ..STATUS_ROW
 };
 
-static FLOW_CONTROL: Strategy = Strategy {
-    status_metadata: StatusMetadata::Reset,
-    ..COUNTED_ROW
-};
+fn flow_control(resource: &str) -> Option<&'static Strategy> {
+    const ROW: Strategy = Strategy {
+        status_metadata: StatusMetadata::Reset,
+        validate_part: groups::flowcontrol::status,
+        ..COUNTED_ROW
+    };
+    static FLOW_SCHEMA: Strategy = Strategy {
+        rules: groups::flowcontrol::flow_schema,
+        ..ROW
+    };
+    static PRIORITY_LEVEL: Strategy = Strategy {
+        rules: groups::flowcontrol::priority_level,
+        ..ROW
+    };
+    Some(match resource {
+        "flowschemas" => &FLOW_SCHEMA,
+        "prioritylevelconfigurations" => &PRIORITY_LEVEL,
+        _ => return None,
+    })
+}
 
 static RUNTIME_CLASS: Strategy = Strategy {
     unconditional_update: UnconditionalUpdate::Refused,
-    validate: check::runtime_class,
-    validate_update: check::runtime_class_update,
+    rules: groups::cluster::runtime_class,
     ..PLAIN_ROW
 };
 

@@ -27,6 +27,8 @@ pub(crate) enum NameRule {
     CronJob,
     /// A canonical IP address.
     IpAddress,
+    /// The key of a configuration entry.
+    ConfigKey,
     /// A subdomain, with the signer and a colon before it where there is one.
     TrustBundle,
 }
@@ -60,6 +62,7 @@ impl NameRule {
                 }
                 messages
             }
+            Self::ConfigKey => config_key(name),
             Self::IpAddress => ip_messages(name, AddressForm::Canonical),
             Self::TrustBundle => subdomain(name.rsplit(':').next().unwrap_or(name)),
         }

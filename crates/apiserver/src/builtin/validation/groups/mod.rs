@@ -12,10 +12,16 @@ mod node;
 
 pub(crate) use format::{AddressForm, ip_messages};
 
+pub(crate) mod admission;
+pub(crate) mod admission_policy;
 pub(crate) mod apps;
 pub(crate) mod autoscaling;
 pub(crate) mod batch;
+pub(crate) mod cluster;
 pub(crate) mod cron;
+pub(crate) mod flowcontrol;
 pub(crate) mod ingress;
 pub(crate) mod network;
 pub(crate) mod policy;
+pub(crate) mod rbac;
+pub(crate) mod storage;

@@ -192,6 +192,11 @@ impl<'v, 'p> Node<'v, 'p> {
         errors.push(FieldError::not_supported(self.path(), self.text(), supported));
     }
 
+    /// A value that is not the node's own is none of these.
+    pub(super) fn unsupported_as(&self, errors: &mut Errors, value: &str, supported: &[&str]) {
+        errors.push(FieldError::not_supported(self.path(), value, supported));
+    }
+
     /// Whether the text is at most `max` bytes long; reported if not.
     pub(super) fn check_length(&self, errors: &mut Errors, max: usize) -> bool {
         let fits = self.text().len() <= max;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::super::value::{at, int_at, list_at, map_at, str_at};
+use super::super::super::value::{int_at, list_at, map_at, str_at};
 use super::super::names::{label_value, port_number, qualified_name};
 use super::super::{NOT_NEGATIVE, immutable, invalid_each, required, supported};
 use super::pod::{QUANTITY_FORMAT, parse};
@@ -222,75 +222,6 @@ pub(crate) fn endpoints(endpoints: &Value) -> Vec<FieldError> {
                 &["SCTP", "TCP", "UDP"],
             );
         }
-    }
-    errors
-}
-
-/// The form of a policy; its expressions are compiled elsewhere.
-pub(crate) fn admission_policy(policy: &Value) -> Vec<FieldError> {
-    let (spec, path) = (&policy["spec"], FieldPath::new("spec"));
-    let mut errors = Vec::new();
-    if at(spec, "/matchConstraints").is_none() {
-        errors.push(FieldError::required(path.child("matchConstraints"), ""));
-    }
-    supported(
-        &mut errors,
-        path.child("failurePolicy"),
-        spec.get("failurePolicy"),
-        &["Fail", "Ignore"],
-    );
-    if list_at(spec, "/validations").is_empty() && list_at(spec, "/auditAnnotations").is_empty() {
-        let detail = "validations or auditAnnotations must contain at least one item";
-        for field in ["validations", "auditAnnotations"] {
-            errors.push(FieldError::required(path.child(field), detail));
-        }
-    }
-    for (index, validation) in list_at(spec, "/validations").iter().enumerate() {
-        let path = path.child("validations").index(index).child("expression");
-        if str_at(validation, "/expression").trim().is_empty() {
-            errors.push(FieldError::required(path, "expression is not specified"));
-        }
-    }
-    errors
-}
-
-pub(crate) fn admission_policy_binding(binding: &Value) -> Vec<FieldError> {
-    let (spec, path) = (&binding["spec"], FieldPath::new("spec"));
-    let mut errors = Vec::new();
-    required(&mut errors, path.child("policyName"), spec.get("policyName"), "");
-    let actions = list_at(spec, "/validationActions");
-    let path = path.child("validationActions");
-    if actions.is_empty() {
-        errors.push(FieldError::required(
-            path.clone(),
-            "at least one validation action is required",
-        ));
-    }
-    let mut seen = BTreeSet::new();
-    for (index, action) in actions.iter().enumerate() {
-        supported(
-            &mut errors,
-            path.index(index),
-            Some(action),
-            &["Audit", "Deny", "Warn"],
-        );
-        if !seen.insert(action.as_str()) {
-            errors.push(FieldError::duplicate(path.index(index), action.clone()));
-        }
-    }
-    if seen.contains(&Some("Deny")) && seen.contains(&Some("Warn")) {
-        let detail = "must not contain both Deny and Warn (repeating the same validation failure information in the API \
-                      response and headers serves no purpose)";
-        errors.push(FieldError::invalid(path, actions.to_vec(), detail));
-    }
-    errors
-}
-
-/// What cannot change once drivers of volumes rely on it.
-pub(crate) fn csi_driver_update(new: &Value, old: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    for pointer in ["/spec/attachRequired", "/spec/volumeLifecycleModes"] {
-        immutable(&mut errors, new, old, pointer);
     }
     errors
 }

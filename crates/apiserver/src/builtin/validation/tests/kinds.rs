@@ -194,95 +194,6 @@ fn storage() {
         &claim(json!({})),
         &[],
     );
-    let class = |parameter: &str| json!({"provisioner": "p", "volumeBindingMode": "Immediate", "parameters": {"a": parameter}});
-    check_update(
-        "storage.k8s.io",
-        "storageclasses",
-        &class("1"),
-        &class("2"),
-        &["parameters: Forbidden: updates to parameters are forbidden."],
-    );
-}
-
-#[test]
-fn rights() {
-    check(
-        "rbac.authorization.k8s.io",
-        "roles",
-        &json!({"metadata": {"name": "a:b"}, "rules": [{}]}),
-        &[
-            "rules[0].verbs: Required value: verbs must contain at least one value",
-            "rules[0].apiGroups: Required value: resource rules must supply at least one api group",
-            "rules[0].resources: Required value: resource rules must supply at least one resource",
-        ],
-    );
-    check(
-        "rbac.authorization.k8s.io",
-        "roles",
-        &json!({"rules": [{"verbs": ["get"], "nonResourceURLs": ["/x"]}]}),
-        &[
-            "rules[0].nonResourceURLs: Invalid value: [\"/x\"]: namespaced rules cannot apply to non-resource URLs",
-        ],
-    );
-    check(
-        "rbac.authorization.k8s.io",
-        "clusterroles",
-        &json!({"rules": [{"verbs": ["get"], "nonResourceURLs": ["/x"]}]}),
-        &[],
-    );
-    let binding = |name: &str, subjects: Value| {
-        let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name});
-        json!({"roleRef": role, "subjects": subjects})
-    };
-    check(
-        "rbac.authorization.k8s.io",
-        "rolebindings",
-        &binding("", json!([{"kind": "Robot", "name": "r"}])),
-        &[
-            "roleRef.name: Required value",
-            "subjects[0].kind: Unsupported value: \"Robot\": supported values: \"ServiceAccount\", \"User\", \"Group\"",
-        ],
-    );
-    check_update(
-        "rbac.authorization.k8s.io",
-        "rolebindings",
-        &binding("b", json!([])),
-        &binding("a", json!([])),
-        &[
-            "roleRef: Invalid value: {\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"Role\",\"name\":\"b\"}: cannot change \
-         roleRef",
-        ],
-    );
-}
-
-#[test]
-fn other_groups() {
-    let class = |value: i64| json!({"metadata": {"name": "x"}, "value": value});
-    check_update(
-        "scheduling.k8s.io",
-        "priorityclasses",
-        &class(2),
-        &class(1),
-        &["value: Forbidden: may not be changed in an update."],
-    );
-    check(
-        "admissionregistration.k8s.io",
-        "validatingwebhookconfigurations",
-        &json!({"webhooks": [{"name": "short", "clientConfig": {}, "timeoutSeconds": 31}]}),
-        &[
-            "webhooks[0].name: Invalid value: \"short\": should be a domain with at least three segments separated by dots",
-            "webhooks[0].admissionReviewVersions: Required value: must specify one of v1, v1beta1",
-            "webhooks[0].sideEffects: Required value: must specify one of None, NoneOnDryRun",
-            "webhooks[0].timeoutSeconds: Invalid value: 31: the timeout value must be between 1 and 30 seconds",
-            "webhooks[0].clientConfig: Required value: exactly one of url or service is required",
-        ],
-    );
-    check(
-        "coordination.k8s.io",
-        "leases",
-        &json!({"spec": {"leaseDurationSeconds": 0}}),
-        &["spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0"],
-    );
 }
 
 #[test]
@@ -351,41 +262,6 @@ fn nodes_quotas_and_ranges() {
             "subsets[0].addresses[0].ip: Invalid value: \"nope\": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
             "subsets[0].ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive",
             "subsets[1]: Required value: must specify `addresses` or `notReadyAddresses`",
-        ],
-    );
-}
-
-#[test]
-fn admission_policies() {
-    let group = "admissionregistration.k8s.io";
-    let policy = |spec: Value| json!({"spec": spec});
-    check_cluster(
-        group,
-        "validatingadmissionpolicies",
-        &policy(json!({})),
-        &[
-            "spec.matchConstraints: Required value",
-            "spec.validations: Required value: validations or auditAnnotations must contain at least one item",
-            "spec.auditAnnotations: Required value: validations or auditAnnotations must contain at least one item",
-        ],
-    );
-    check_cluster(
-        group,
-        "validatingadmissionpolicybindings",
-        &policy(json!({"policyName": "p", "validationActions": ["Deny", "Warn", "Deny"]})),
-        &[
-            "spec.validationActions[2]: Duplicate value: \"Deny\"",
-            "spec.validationActions: Invalid value: [\"Deny\",\"Warn\",\"Deny\"]: must not contain both Deny and Warn (repeating \
-         the same validation failure information in the API response and headers serves no purpose)",
-        ],
-    );
-    check_cluster(
-        group,
-        "validatingadmissionpolicybindings",
-        &policy(json!({})),
-        &[
-            "spec.policyName: Required value",
-            "spec.validationActions: Required value: at least one validation action is required",
         ],
     );
 }

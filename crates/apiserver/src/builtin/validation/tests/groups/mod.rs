@@ -1,7 +1,10 @@
 //! The groups beyond the core group: objects as a client sends them, defaulted and prepared as the server does.
 
+mod admission;
+mod cluster;
 mod network;
 mod scaling;
+mod storage;
 mod workloads;
 
 use super::*;

@@ -1,0 +1,319 @@
+//! Configurations of admission webhooks.
+//!
+//! Upstream: `pkg/apis/admissionregistration/validation/validation.go` and `pkg/util/webhook/validation.go` of apiserver. Whether
+//! an expression compiles is not looked at here.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::super::names::{dns_1035_label, port_number, qualified_name, subdomain};
+use super::format::{fully_qualified_name, label_selector};
+use super::node::{Errors, Node};
+
+/// Versions of reviews that the server can send.
+const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
+const NO_SIDE_EFFECTS: &[&str] = &["None", "NoneOnDryRun"];
+const SIDE_EFFECTS: &[&str] = &["None", "NoneOnDryRun", "Some", "Unknown"];
+const OPERATIONS: &[&str] = &["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
+/// The most conditions of one webhook or policy.
+const MATCH_CONDITIONS_MAX: usize = 64;
+
+/// Rules that stored webhooks may break, since they came later.
+#[derive(Clone, Copy, Debug)]
+struct Strictness {
+    side_effects: bool,
+    versions: bool,
+    names: bool,
+}
+
+/// A configuration of validating or mutating webhooks, which differ in one field only.
+pub(crate) fn webhooks(object: &Value, old: Option<&Value>) -> Errors {
+    let mut errors = Errors::new();
+    let root = Node::root(object);
+    let hooks = root.get("webhooks");
+    let strict = old.map_or(
+        Strictness {
+            side_effects: true,
+            versions: true,
+            names: true,
+        },
+        |old| strictness(&Node::root(old)),
+    );
+    let old_root = old.map(Node::root);
+    let mut names = HashSet::new();
+    for hook in hooks.items() {
+        check_webhook(&mut errors, &hook, strict);
+        review_versions(&mut errors, &hook.get("admissionReviewVersions"), strict);
+        let name = hook.get("name");
+        if strict.names && !name.is_empty() && !names.insert(name.text()) {
+            name.duplicate(&mut errors);
+        }
+    }
+    // Conditions that did not change were valid once.
+    let conditions = |root: &Node<'_, '_>| -> Vec<Value> {
+        let hooks = root.get("webhooks");
+        let all = hooks.list().iter();
+        all.map(|hook| hook["matchConditions"].clone()).collect()
+    };
+    if !old_root.is_some_and(|old| conditions(&old) == conditions(&root)) {
+        for hook in hooks.items() {
+            match_conditions(&mut errors, &hook.get("matchConditions"));
+        }
+    }
+    errors
+}
+
+fn strictness(old: &Node<'_, '_>) -> Strictness {
+    let hooks = old.get("webhooks");
+    let list = hooks.list();
+    let mut names = HashSet::new();
+    let accepts = |hook: &Value| {
+        let versions = hook["admissionReviewVersions"].as_array();
+        versions.is_none_or(|versions| versions.iter().any(is_review_version))
+    };
+    Strictness {
+        side_effects: list.iter().all(|hook| {
+            hook["sideEffects"]
+                .as_str()
+                .is_some_and(|effects| NO_SIDE_EFFECTS.contains(&effects))
+        }),
+        versions: list.iter().all(accepts),
+        names: list.iter().all(|hook| names.insert(hook["name"].as_str())),
+    }
+}
+
+fn is_review_version(version: &Value) -> bool {
+    version
+        .as_str()
+        .is_some_and(|version| REVIEW_VERSIONS.contains(&version))
+}
+
+fn review_versions(errors: &mut Errors, versions: &Node<'_, '_>, strict: Strictness) {
+    let accepted = REVIEW_VERSIONS.join(", ");
+    if versions.is_empty() {
+        return versions.required(errors, format!("must specify one of {accepted}"));
+    }
+    let mut seen = HashSet::new();
+    for version in versions.items() {
+        if seen.insert(version.text()) {
+            version.invalid_each(errors, dns_1035_label(version.text()));
+        } else {
+            version.invalid(errors, "duplicate version");
+        }
+    }
+    if strict.versions && !versions.list().iter().any(is_review_version) {
+        versions.invalid(errors, format!("must include at least one of {accepted}"));
+    }
+}
+
+fn check_webhook(errors: &mut Errors, hook: &Node<'_, '_>, strict: Strictness) {
+    fully_qualified_name(errors, &hook.get("name"));
+    for rule in hook.get("rules").items() {
+        check_rule(errors, &rule);
+    }
+    hook.get("failurePolicy")
+        .check_one_of(errors, &["Fail", "Ignore"]);
+    hook.get("matchPolicy")
+        .check_one_of(errors, &["Equivalent", "Exact"]);
+    hook.get("reinvocationPolicy")
+        .check_one_of(errors, &["IfNeeded", "Never"]);
+    let effects = hook.get("sideEffects");
+    let allowed = if strict.side_effects {
+        NO_SIDE_EFFECTS
+    } else {
+        SIDE_EFFECTS
+    };
+    if effects.is_nil() {
+        effects.required(errors, format!("must specify one of {}", allowed.join(", ")));
+    }
+    effects.check_one_of(errors, allowed);
+    let timeout = hook.get("timeoutSeconds");
+    if timeout.int().is_some_and(|seconds| !(1..=30).contains(&seconds)) {
+        timeout.invalid(errors, "the timeout value must be between 1 and 30 seconds");
+    }
+    label_selector(errors, &hook.get("namespaceSelector"));
+    label_selector(errors, &hook.get("objectSelector"));
+    let config = hook.get("clientConfig");
+    let (url, service) = (config.get("url"), config.get("service"));
+    match (url.is_set(), service.is_set()) {
+        (true, false) => webhook_url(errors, &url),
+        (false, true) => webhook_service(errors, &service),
+        _ => config.required(errors, "exactly one of url or service is required"),
+    }
+}
+
+/// Where a webhook outside of the cluster is (`ValidateWebhookURL`).
+fn webhook_url(errors: &mut Errors, url: &Node<'_, '_>) {
+    const FORM: &str = "; desired format: https://host[/path]";
+    let text = url.text();
+    let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
+    let (before, query) = before.split_once('?').unwrap_or((before, ""));
+    let (scheme, rest) = match before.split_once(':') {
+        Some((scheme, rest)) if is_scheme(scheme) => (scheme.to_ascii_lowercase(), rest),
+        _ => (String::new(), before),
+    };
+    let authority = rest
+        .strip_prefix("//")
+        .map(|rest| rest.split('/').next().unwrap_or_default())
+        .unwrap_or_default();
+    let (user, host) = authority
+        .rsplit_once('@')
+        .map_or((None, authority), |(user, host)| (Some(user), host));
+    if scheme != "https" {
+        let detail = format!("'https' is the only allowed URL scheme{FORM}");
+        url.invalid_as(errors, scheme, detail);
+    }
+    if host.is_empty() {
+        url.invalid_as(errors, host, format!("host must be specified{FORM}"));
+    }
+    for (part, detail) in [
+        (
+            user.unwrap_or_default(),
+            "user information is not permitted in the URL",
+        ),
+        (fragment, "fragments are not permitted in the URL"),
+        (query, "query parameters are not permitted in the URL"),
+    ] {
+        if !part.is_empty() {
+            url.invalid_as(errors, part, detail);
+        }
+    }
+}
+
+fn is_scheme(text: &str) -> bool {
+    let is_rest = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(is_rest)
+}
+
+/// Where a webhook within the cluster is (`ValidateWebhookService`).
+fn webhook_service(errors: &mut Errors, service: &Node<'_, '_>) {
+    service.get("name").check_given(errors, "");
+    service.get("namespace").check_given(errors, "");
+    let port = service.get("port");
+    let messages = port_number(port.number());
+    if !messages.is_empty() {
+        let detail = format!("port is not valid: {}", messages.join(", "));
+        port.invalid_as(errors, port.number(), detail);
+    }
+    let path = service.get("path");
+    let text = path.text();
+    if matches!(text, "" | "/") {
+        return;
+    }
+    if text == "//" {
+        return path.invalid(errors, "segment[0] may not be empty");
+    }
+    if !text.starts_with('/') {
+        path.invalid(errors, "must start with a '/'");
+    }
+    let mut rest = text.chars();
+    rest.next();
+    let rest = rest.as_str();
+    for (index, step) in rest.strip_suffix('/').unwrap_or(rest).split('/').enumerate() {
+        if step.is_empty() {
+            path.invalid(errors, format!("segment[{index}] may not be empty"));
+            continue;
+        }
+        for message in subdomain(step) {
+            path.invalid(errors, format!("segment[{index}]: {message}"));
+        }
+    }
+}
+
+fn has_wildcard(list: &Node<'_, '_>) -> bool {
+    list.list().iter().any(|item| item == "*")
+}
+
+/// A rule: which operations on which resources (`validateRuleWithOperations`).
+pub(super) fn check_rule(errors: &mut Errors, rule: &Node<'_, '_>) {
+    for (field, what) in [
+        ("operations", "operations"),
+        ("apiGroups", "API groups"),
+        ("apiVersions", "API versions"),
+    ] {
+        let list = rule.get(field);
+        if list.is_empty() {
+            list.required(errors, "");
+        }
+        if list.list().len() > 1 && has_wildcard(&list) {
+            list.invalid(
+                errors,
+                format!("if '*' is present, must not specify other {what}"),
+            );
+        }
+    }
+    for operation in rule.get("operations").items() {
+        operation.check_one_of(errors, OPERATIONS);
+    }
+    for version in rule.get("apiVersions").items() {
+        version.check_given(errors, "");
+    }
+    resources(errors, &rule.get("resources"));
+    rule.get("scope")
+        .check_one_of(errors, &["*", "Cluster", "Namespaced"]);
+}
+
+/// Resources and subresources that no other one of the list implies (`validateResources`).
+fn resources(errors: &mut Errors, list: &Node<'_, '_>) {
+    if list.is_empty() {
+        list.required(errors, "");
+    }
+    let (mut all_of, mut of_all) = (HashSet::new(), HashSet::new());
+    let mut has_plain = false;
+    for resource in list.items() {
+        let text = resource.text();
+        if text.is_empty() {
+            resource.required(errors, "");
+            continue;
+        }
+        let Some((name, sub)) = text.split_once('/') else {
+            // Upstream remembers the last one alone.
+            has_plain = text != "*";
+            continue;
+        };
+        if all_of.contains(name) {
+            resource.invalid(
+                errors,
+                format!("if '{name}/*' is present, must not specify {text}"),
+            );
+        }
+        if of_all.contains(sub) {
+            resource.invalid(
+                errors,
+                format!("if '*/{sub}' is present, must not specify {text}"),
+            );
+        }
+        if sub == "*" {
+            all_of.insert(name);
+        }
+        if name == "*" {
+            of_all.insert(sub);
+        }
+    }
+    if list.list().len() > 1 && list.list().iter().any(|item| item == "*/*") {
+        list.invalid(errors, "if '*/*' is present, must not specify other resources");
+    }
+    if has_wildcard(list) && has_plain {
+        let detail = "if '*' is present, must not specify other resources without subresources";
+        list.invalid(errors, detail);
+    }
+}
+
+/// Conditions under which a webhook or policy counts (`validateMatchConditions`).
+pub(super) fn match_conditions(errors: &mut Errors, conditions: &Node<'_, '_>) {
+    conditions.check_count(errors, MATCH_CONDITIONS_MAX);
+    let mut names = HashSet::new();
+    for condition in conditions.items() {
+        let (name, expression) = (condition.get("name"), condition.get("expression"));
+        if expression.text().trim().is_empty() {
+            expression.required(errors, "");
+        }
+        if name.check_given(errors, "") {
+            name.invalid_each(errors, qualified_name(name.text()));
+            if !names.insert(name.text()) {
+                name.duplicate(errors);
+            }
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Rights, leases, priorities, runtimes, APIs and flow control.
+
+use super::*;
+
+const RBAC: &str = "rbac.authorization.k8s.io/v1";
+
+#[test]
+fn roles_and_bindings() {
+    create(
+        (RBAC, "roles"),
+        &json!({"metadata": {"name": "a:b"}, "rules": [{}, {"verbs": ["get"], "nonResourceURLs": ["/x"], "resources": ["pods"]}]}),
+        &[
+            "rules[0].verbs: Required value",
+            "rules[0].apiGroups: Required value: resource rules must supply at least one api group",
+            "rules[0].resources: Required value: resource rules must supply at least one resource",
+            "rules[1].nonResourceURLs: Invalid value: [\"/x\"]: namespaced rules cannot apply to non-resource URLs",
+            "rules[1].nonResourceURLs: Invalid value: [\"/x\"]: rules cannot apply to both regular resources and non-resource URLs",
+        ],
+    );
+    create(
+        (RBAC, "clusterroles"),
+        &json!({"rules": [{"verbs": ["get"], "nonResourceURLs": ["/x"]}], "aggregationRule": {}}),
+        &[
+            "aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is \
+             non-nil",
+        ],
+    );
+    let binding = |kind: &str, name: &str, subjects: Value| json!({"roleRef": {"kind": kind, "name": name}, "subjects": subjects});
+    create(
+        (RBAC, "rolebindings"),
+        &binding(
+            "Role",
+            "",
+            json!([{"kind": "Robot", "name": "r"}, {"kind": "User"}, {"kind": "ServiceAccount", "name": "A", "apiGroup": "x"}]),
+        ),
+        &[
+            "roleRef.name: Required value",
+            "subjects[0].kind: Unsupported value: \"Robot\": supported values: \"ServiceAccount\", \"User\", \"Group\"",
+            "subjects[1].name: Required value",
+            "subjects[2].name: Invalid value: \"A\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
+             characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for \
+             validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+            "subjects[2].apiGroup: Unsupported value: \"x\": supported values: \"\"",
+        ],
+    );
+    create(
+        (RBAC, "clusterrolebindings"),
+        &binding("Role", "r", json!([{"kind": "ServiceAccount", "name": "a"}])),
+        &[
+            "roleRef.kind: Unsupported value: \"Role\": supported values: \"ClusterRole\"",
+            "subjects[0].namespace: Required value",
+        ],
+    );
+    update(
+        (RBAC, "rolebindings"),
+        &binding("Role", "b", json!([])),
+        &binding("Role", "a", json!([])),
+        &[
+            "roleRef: Invalid value: {\"apiGroup\":\"rbac.authorization.k8s.io\",\"kind\":\"Role\",\"name\":\"b\"}: field is immutable",
+        ],
+    );
+}
+
+#[test]
+fn leases() {
+    let to = ("coordination.k8s.io/v1", "leases");
+    create(
+        to,
+        &json!({"spec": {"leaseDurationSeconds": 0, "leaseTransitions": -1, "preferredHolder": "x"}}),
+        &[
+            "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0",
+            "spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0",
+            "spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined",
+        ],
+    );
+    create(
+        to,
+        &json!({"spec": {"strategy": "Newest"}}),
+        &[
+            "spec.strategy.strategy: Unsupported value: \"Newest\": supported values: \"OldestEmulationVersion\"",
+        ],
+    );
+    let candidates = ("coordination.k8s.io/v1beta1", "leasecandidates");
+    let candidate = |emulation: &str, binary: &str| json!({"metadata": {"name": "a_B"}, "spec": {"leaseName": "l", "emulationVersion": emulation, "binaryVersion": binary, "strategy": "OldestEmulationVersion"}});
+    create(candidates, &candidate("1.36.0", "1.37.0-rc.1+abc"), &[]);
+    create(
+        candidates,
+        &candidate("1.38.0", "1.37.0"),
+        &[
+            "spec.binaryVersion: Invalid value: \"1.37.0\": must be greater than or equal to `emulationVersion`",
+        ],
+    );
+    create(
+        candidates,
+        &candidate("1.036.0", "1.37"),
+        &[
+            "spec.emulationVersion: Invalid value: \"1.036.0\": must be a valid semantic version",
+            "spec.binaryVersion: Invalid value: \"1.37\": must be a valid semantic version",
+            "spec.emulationVersion: Required value: must be specified when `strategy` is 'OldestEmulationVersion'",
+        ],
+    );
+    update(
+        candidates,
+        &with(&candidate("1.36.0", "1.36.0"), &[("/spec/leaseName", json!("m"))]),
+        &candidate("1.36.0", "1.36.0"),
+        &["spec.leaseName: Invalid value: \"m\": field is immutable"],
+    );
+}
+
+#[test]
+fn priorities_and_runtimes() {
+    let classes = ("scheduling.k8s.io/v1", "priorityclasses");
+    let class = |name: &str, value: i64| json!({"metadata": {"name": name}, "value": value});
+    create(classes, &class("system-node-critical", 2_000_001_000), &[]);
+    create(
+        classes,
+        &class("system-x", 1),
+        &[
+            "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: \
+           system-x is not a known system priority class",
+        ],
+    );
+    create(
+        classes,
+        &class("system-node-critical", 1),
+        &[
+            "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: value \
+           of system-node-critical PriorityClass must be 2000001000",
+        ],
+    );
+    create(
+        classes,
+        &class("x", 1_000_000_001),
+        &["value: Forbidden: maximum allowed value of a user defined priority is 1000000000"],
+    );
+    update(
+        classes,
+        &with(&class("x", 2), &[("/preemptionPolicy", json!("Never"))]),
+        &class("x", 1),
+        &[
+            "value: Forbidden: may not be changed in an update.",
+            "preemptionPolicy: Invalid value: \"Never\": field is immutable",
+        ],
+    );
+    let runtimes = ("node.k8s.io/v1", "runtimeclasses");
+    create(
+        runtimes,
+        &json!({"handler": "A.b", "scheduling": {"tolerations": [{"key": "a", "operator": "Exists"}, {"key": "a", "operator": "Exists"}]}}),
+        &[
+            "handler: Invalid value: \"A.b\": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', \
+             and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
+             '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+            "scheduling.tolerations[1]: Duplicate value: {\"key\":\"a\",\"operator\":\"Exists\"}",
+        ],
+    );
+    update(
+        runtimes,
+        &json!({"handler": "b"}),
+        &json!({"handler": "a"}),
+        &["handler: Invalid value: null: field is immutable"],
+    );
+}
+
+#[test]
+fn api_services() {
+    let to = ("apiregistration.k8s.io/v1", "apiservices");
+    let service = |spec: Value| json!({"metadata": {"name": "v1.example.com"}, "spec": spec});
+    let good =
+        json!({"group": "example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1});
+    create(to, &service(good.clone()), &[]);
+    create(
+        to,
+        &service(with(
+            &good,
+            &[
+                ("/caBundle", json!("YWJj")),
+                ("/insecureSkipTLSVerify", json!(true)),
+            ],
+        )),
+        &[
+            "spec.caBundle: Invalid value: \"3 bytes\": local APIServices may not have a caBundle",
+            "spec.insecureSkipTLSVerify: Invalid value: true: local APIServices may not have insecureSkipTLSVerify",
+        ],
+    );
+    create(
+        to,
+        &service(with(
+            &good,
+            &[
+                ("/service", json!({"port": 0})),
+                ("/versionPriority", json!(1001)),
+                ("/group", json!("")),
+            ],
+        )),
+        &[
+            "metadata.name: Invalid value: \"v1.example.com\": must be `spec.version+\".\"+spec.group`: \"v1.\"",
+            "spec.service.namespace: Required value",
+            "spec.service.name: Required value",
+            "spec.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive",
+            "spec.versionPriority: Invalid value: 1001: must be positive and less than 1000",
+        ],
+    );
+}
+
+#[test]
+fn flow_control() {
+    let schemas = ("flowcontrol.apiserver.k8s.io/v1", "flowschemas");
+    let schema =
+        |rule: Value| json!({"spec": {"priorityLevelConfiguration": {"name": "p"}, "rules": [rule]}});
+    let user = json!([{"kind": "User", "user": {"name": "u"}}]);
+    create(
+        schemas,
+        &schema(
+            json!({"subjects": user, "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/a/*"]}]}),
+        ),
+        &[],
+    );
+    create(
+        schemas,
+        &schema(
+            json!({"subjects": [{"kind": "User", "group": {"name": "g"}}], "nonResourceRules": [{"verbs": ["get", "*"], "nonResourceURLs": ["a", "/a*"]}]}),
+        ),
+        &[
+            "spec.rules[0].subjects[0].user: Required value: user is required when subject kind is 'User'",
+            "spec.rules[0].subjects[0].group: Forbidden: group is forbidden when subject kind is not 'Group'",
+            "spec.rules[0].nonResourceRules[0].verbs: Invalid value: [\"get\",\"*\"]: if '*' is present, must not specify other \
+             verbs",
+            "spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: \"a\": must start with slash",
+            "spec.rules[0].nonResourceRules[0].nonResourceURLs[1]: Invalid value: \"/a*\": wildcard can only do suffix matching",
+        ],
+    );
+    create(
+        schemas,
+        &with(
+            &schema(json!({"subjects": user})),
+            &[
+                ("/spec/matchingPrecedence", json!(1)),
+                ("/spec/priorityLevelConfiguration/name", json!("")),
+            ],
+        ),
+        &[
+            "spec.matchingPrecedence: Invalid value: 1: only the schema named 'exempt' may have matchingPrecedence 1",
+            "spec.priorityLevelConfiguration.name: Required value: must reference a priority level",
+            "spec.rules[0]: Required value: at least one of resourceRules and nonResourceRules has to be non-empty",
+        ],
+    );
+    let levels = ("flowcontrol.apiserver.k8s.io/v1", "prioritylevelconfigurations");
+    let level = |queuing: Value| json!({"spec": {"type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": queuing}}}});
+    create(levels, &level(json!({})), &[]);
+    create(
+        levels,
+        &level(json!({"queues": 512, "handSize": 8, "queueLengthLimit": -1})),
+        &[
+            "spec.limited.limitResponse.queuing.queueLengthLimit: Invalid value: -1: must be positive",
+            "spec.limited.limitResponse.queuing.handSize: Invalid value: 8: required entropy bits of deckSize 512 and handSize 8 \
+             should not be greater than 60",
+        ],
+    );
+    create(
+        levels,
+        &json!({"spec": {"type": "Exempt", "limited": {"limitResponse": {"type": "Reject"}}}}),
+        &[
+            "spec.type: Invalid value: \"Exempt\": must be 'Exempt' if and only if `name` is 'exempt'",
+            "spec.limited: Forbidden",
+        ],
+    );
+    create(
+        levels,
+        &json!({"metadata": {"name": "catch-all"}, "spec": {"type": "Limited", "limited": {"nominalConcurrencyShares": 5, "limitResponse": {"type": "Reject"}}}}),
+        &[],
+    );
+}
