@@ -414,9 +414,16 @@ fn scheduling(resource: &str) -> Option<&'static Strategy> {
     };
     static COUNTED: Strategy = Strategy {
         status_metadata: StatusMetadata::Reset,
+        unconditional_update: UnconditionalUpdate::Refused,
         ..COUNTED_ROW
     };
+    static WORKLOAD: Strategy = Strategy {
+        generation: Generation::Content,
+        unconditional_update: UnconditionalUpdate::Refused,
+        ..PLAIN_ROW
+    };
     Some(match resource {
+        "workloads" => &WORKLOAD,
         "priorityclasses" => &PRIORITY_CLASS,
         "podgroups" | "compositepodgroups" => &COUNTED,
         _ => return None,
@@ -468,10 +475,12 @@ fn certificates(resource: &str) -> Option<&'static Strategy> {
     };
     static CLUSTER_TRUST_BUNDLE: Strategy = Strategy {
         name: NameRule::TrustBundle,
+        unconditional_update: UnconditionalUpdate::Refused,
         selectable: fields::SIGNER,
         ..PLAIN_ROW
     };
     static POD_CERTIFICATE_REQUEST: Strategy = Strategy {
+        unconditional_update: UnconditionalUpdate::Refused,
         selectable: fields::POD_CERTIFICATE_REQUEST,
         validate_update: check::spec_update,
         ..STATUS_ROW
@@ -585,6 +594,7 @@ fn flow_control(resource: &str) -> Option<&'static Strategy> {
 
 static RUNTIME_CLASS: Strategy = Strategy {
     unconditional_update: UnconditionalUpdate::Refused,
+    create_on_update: CreateOnUpdate::Allowed,
     rules: groups::cluster::runtime_class,
     ..PLAIN_ROW
 };
@@ -592,27 +602,29 @@ static RUNTIME_CLASS: Strategy = Strategy {
 fn dynamic_resources(resource: &str) -> Option<&'static Strategy> {
     static CLAIM: Strategy = Strategy {
         status_metadata: StatusMetadata::Reset,
-        validate_update: check::spec_update,
+        rules: groups::devices::claim,
+        validate_part: groups::devices::claim_status,
         ..STATUS_ROW
     };
     static TEMPLATE: Strategy = Strategy {
-        validate_update: check::spec_update,
+        rules: groups::devices::claim_template,
         ..PLAIN_ROW
     };
     static SLICE: Strategy = Strategy {
         generation: Generation::Content,
-        create_on_update: CreateOnUpdate::Allowed,
+        rules: groups::devices::slice,
         selectable: fields::RESOURCE_SLICE,
         prepare: kinds::resource_slice,
         ..PLAIN_ROW
     };
     static CLASS: Strategy = Strategy {
         generation: Generation::Content,
-        create_on_update: CreateOnUpdate::Allowed,
+        rules: groups::devices::class,
         ..PLAIN_ROW
     };
     static TAINT_RULE: Strategy = Strategy {
         status_metadata: StatusMetadata::Reset,
+        rules: groups::devices::taint_rule,
         prepare: kinds::device_taint_rule,
         ..COUNTED_ROW
     };

@@ -7,6 +7,7 @@
 //! Upstream: `pkg/apis/<group>/validation` and the strategies in `pkg/registry/<group>`. Rules that a feature gate guards count
 //! where the gate is on by default in 1.37.
 
+mod device_names;
 mod format;
 mod node;
 
@@ -19,6 +20,7 @@ pub(crate) mod autoscaling;
 pub(crate) mod batch;
 pub(crate) mod cluster;
 pub(crate) mod cron;
+pub(crate) mod devices;
 pub(crate) mod flowcontrol;
 pub(crate) mod ingress;
 pub(crate) mod network;

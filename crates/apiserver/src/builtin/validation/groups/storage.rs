@@ -100,7 +100,7 @@ fn topologies(errors: &mut Errors, terms: &Node<'_, '_>) {
 }
 
 /// The name of a CSI driver (`ValidateCSIDriverName`).
-fn driver_name(errors: &mut Errors, name: &Node<'_, '_>) {
+pub(super) fn driver_name(errors: &mut Errors, name: &Node<'_, '_>) {
     if name.check_given(errors, "") {
         name.check_length(errors, DRIVER_NAME_MAX);
         name.invalid_each(errors, subdomain(&name.text().to_lowercase()));

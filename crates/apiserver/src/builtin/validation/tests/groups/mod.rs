@@ -2,6 +2,7 @@
 
 mod admission;
 mod cluster;
+mod devices;
 mod network;
 mod scaling;
 mod storage;
