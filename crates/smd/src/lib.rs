@@ -1,4 +1,5 @@
-//! Patches of Kubernetes objects: strategic merge, JSON merge and JSON patch.
+//! Patches of Kubernetes objects: strategic merge, JSON merge and JSON patch; and server-side apply, with the tracking
+//! of who owns which fields that it needs.
 //!
 //! Everything here is a pure function over [`serde_json::Value`]: no I/O, no clock, no knowledge of HTTP. The API
 //! server calls it to apply the body of a PATCH request; clients call it to predict what a patch will do.
@@ -8,6 +9,11 @@
 //! | `application/strategic-merge-patch+json` | [`strategic::patch`] | apimachinery `pkg/util/strategicpatch` |
 //! | `application/merge-patch+json` | [`merge::patch`] | RFC 7386, with evanphx/json-patch's treatment of nulls |
 //! | `application/json-patch+json` | [`json::Patch`] | RFC 6902, with evanphx/json-patch's dialect |
+//! | `application/apply-patch+yaml` | [`manager::FieldManager::apply`] | KEP-555, structured-merge-diff, apimachinery `pkg/util/managedfields` |
+//!
+//! Server-side apply from the bottom up: [`fields`] are sets of paths, [`types`] say what lists and maps are, [`typed`]
+//! compares, merges and prunes values by them, [`updater`] moves fields between owners, [`managed`] reads and writes
+//! the owners, and [`manager`] is what a server calls, for every write.
 //!
 //! ```
 //! use kubewright_smd::merge;

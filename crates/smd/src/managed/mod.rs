@@ -3,6 +3,10 @@
 //! Upstream: apimachinery `pkg/util/managedfields/internal/managedfields.go`. Entries are decoded to a map from managers
 //! to sets, changed by the [`updater`](crate::updater), and encoded again in a fixed order.
 
+mod scale;
+#[cfg(test)]
+mod tests;
+
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -12,6 +16,8 @@ use kubewright_core::{FieldError, FieldPath};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
+
+pub use scale::ReplicasPaths;
 
 use crate::fields::{FieldSet, is_printable, quote};
 
