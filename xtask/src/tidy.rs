@@ -26,6 +26,11 @@ const KINDS_IN_HANDLERS: &[(&str, &[&str], &str)] = &[
         "an ending namespace is still read and written",
     ),
     (
+        "eviction.rs",
+        &["Eviction", "Pod", "poddisruptionbudgets"],
+        "a subresource's own kind, what it ends, and who has a say in it",
+    ),
+    (
         "lifecycle.rs",
         &["Namespace", "namespaces"],
         "every namespaced object needs its namespace",
@@ -48,6 +53,7 @@ const KINDS_IN_HANDLERS: &[(&str, &[&str], &str)] = &[
         "questions, which are answered and not stored",
     ),
     ("scale.rs", &["Scale"], "a subresource's own kind"),
+    ("token.rs", &["TokenRequest"], "a subresource's own kind"),
 ];
 
 /// What only a binary may do, as it stands in sources, and what is said of a library that does it.

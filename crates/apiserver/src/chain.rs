@@ -58,7 +58,7 @@ fn panicked(parts: &Parts, panic: &(dyn Any + Send)) -> ApiError {
 }
 
 async fn route(server: &Arc<Server>, parts: &Parts, body: Body) -> ApiResult<Response<Body>> {
-    let identity = server.authenticator.authenticate(parts)?;
+    let identity = server.authenticator.authenticate(server, parts).await?;
     let identity = impersonation::impersonate(identity, &parts.headers)?;
     let path = parts.uri.path();
     let query = parts.uri.query().unwrap_or_default();
@@ -183,6 +183,10 @@ async fn non_resource(server: &Server, parts: &Parts, path: &str) -> ApiResult<R
         return Ok(discovery::version());
     }
     if let Some(response) = discovery::respond(server, path, &parts.headers)? {
+        return Ok(response);
+    }
+    let address = server.options.advertise_address;
+    if let Some(response) = server.service_accounts.respond(path, address) {
         return Ok(response);
     }
     if let Some(response) = server
@@ -319,24 +323,6 @@ mod tests {
         let why = "invalid timeout specified in the request URL - time: invalid duration \"soon\"";
         assert_eq!(answer.message(400), why);
         assert_eq!(server.get("/api/v1/namespaces?timeout=5s").await.code, 200);
-    }
-
-    #[tokio::test]
-    async fn what_needs_a_container_says_so() {
-        let server = TestServer::start().await;
-        let pod = "/api/v1/namespaces/default/pods/p";
-        for (path, text) in [
-            ("log", "pods/log is not offered by this server"),
-            ("exec", "pods/exec is not offered by this server"),
-            ("strange", "the server could not find the requested resource"),
-        ] {
-            let answer = server.get(&format!("{pod}/{path}")).await;
-            assert!(
-                answer.message(404).starts_with(text),
-                "{path}: {}",
-                answer.message(404)
-            );
-        }
     }
 
     /// What is served is what is served when the body is there.

@@ -15,6 +15,7 @@ use crate::chain;
 use crate::error::ApiError;
 use crate::openapi::{Descriptions, OpenApi};
 use crate::registry::{InvalidRuntimeConfig, Registry, RuntimeConfig};
+use crate::service_account::{ServiceAccountOptions, ServiceAccounts};
 use crate::storage::{COMPACT_INTERVAL, MemoryStorage, Storage, StorageError};
 use crate::{bootstrap, compaction, custom, discovery};
 
@@ -32,6 +33,8 @@ pub struct Options {
     pub tokens: Vec<(String, Identity)>,
     /// Says which client certificates count. Default: none does.
     pub client_certificates: Option<ClientCertificateVerifier>,
+    /// Who issues tokens of service accounts, and with which keys. Default: the server itself, with a key of its own.
+    pub service_accounts: ServiceAccountOptions,
     /// The address that the service `kubernetes` in namespace `default` points at. Default: 127.0.0.1:443.
     pub advertise_address: std::net::SocketAddr,
     /// Descriptions of built-in kinds for OpenAPI. Default: none.
@@ -56,6 +59,7 @@ impl Default for Options {
             runtime_config: String::new(),
             tokens: Vec::new(),
             client_certificates: None,
+            service_accounts: ServiceAccountOptions::default(),
             advertise_address: std::net::SocketAddr::from(([127, 0, 0, 1], 443)),
             descriptions: None,
             max_body_bytes: MAX_BODY_BYTES,
@@ -109,15 +113,17 @@ impl ApiServer {
     ///
     /// # Errors
     /// See [`StartError`].
-    pub async fn start(options: Options) -> Result<Self, StartError> {
+    pub async fn start(mut options: Options) -> Result<Self, StartError> {
         let config: RuntimeConfig = options.runtime_config.parse()?;
         let builtin = Arc::new(Registry::builtin(&config));
         let authenticator = Authenticator::new(&options);
+        let service_accounts = ServiceAccounts::new(std::mem::take(&mut options.service_accounts));
         let (stop, _) = watch::channel(false);
         let server = Arc::new(Server {
             registry: RwLock::new(builtin.clone()),
             builtin,
             authenticator,
+            service_accounts,
             authorizer: Authorizer::AuthenticatedOnly,
             definitions: tokio::sync::RwLock::new(()),
             services: tokio::sync::Mutex::new(()),
@@ -171,6 +177,7 @@ pub(crate) struct Server {
     /// The built-in part, to which custom resources are added.
     pub(crate) builtin: Arc<Registry>,
     pub(crate) authenticator: Authenticator,
+    pub(crate) service_accounts: ServiceAccounts,
     pub(crate) authorizer: Authorizer,
     /// Held shared while a custom resource is written by the definition that is served, alone while that is replaced.
     pub(crate) definitions: tokio::sync::RwLock<()>,

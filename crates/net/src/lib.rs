@@ -31,6 +31,7 @@ mod upgrade;
 
 pub mod certificate;
 pub mod kubeconfig;
+pub mod signing;
 pub mod tls;
 
 pub use body::{Body, BodyError};

@@ -12,9 +12,11 @@
     reason = "the tables are complete on purpose; the handlers use what a request needs"
 )]
 
+pub(crate) mod connect;
 pub(crate) mod conversion;
 pub(crate) mod defaults;
 pub(crate) mod deprecation;
+pub(crate) mod disruption;
 pub(crate) mod strategy;
 pub(crate) mod validation;
 pub(crate) mod value;

@@ -1,66 +1,123 @@
-//! Binding: gives a pod to a node (pkg/registry/core/pod/storage/storage.go `BindingREST`).
+//! Binding: gives a pod to a node (pkg/registry/core/pod/storage/storage.go `BindingREST` and `LegacyBindingREST`).
+
+use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Response, StatusCode};
-use kubewright_core::{FieldError, FieldPath, GroupKind, GroupVersionKind, Status, StatusDetails};
+use http::Response;
+use kubewright_core::{FieldError, FieldPath, GroupResource, GroupVersionKind, Status, StatusReason};
 use kubewright_net::Body;
 use serde_json::{Map, Value, json};
 
-use super::Call;
+use super::subresource::{self, done};
 use super::update;
 use super::write::{self, meta};
-use crate::codec;
-use crate::error::{ApiResult, json_response};
-use crate::request::media;
+use super::{Call, create as creation, lifecycle};
+use crate::builtin::disruption::set_condition;
+use crate::builtin::validation::names::{NameRule, NameUse};
+use crate::chain::not_found;
+use crate::error::{ApiError, ApiResult};
+use crate::registry::{Resource, SubresourceKind};
+use crate::request::RequestInfo;
+
+/// Whether a request creates bindings as if they were objects: the older of the two ways.
+pub(crate) fn is_binding(call: &Call<'_>) -> bool {
+    call.resource.group.is_empty() && call.resource.kind == "Binding"
+}
+
+/// Binds the object that the body names, as [`create`] does with the one that the path names.
+pub(crate) async fn create_legacy(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
+    let registry = call.server.registry();
+    let version = registry.version(call.info.group, call.info.version);
+    let bound = |resource: &&Arc<Resource>| {
+        let mut all = resource.subresources.iter();
+        all.any(|sub| matches!(sub.behaviour, SubresourceKind::Binding))
+    };
+    let mut resources = version.into_iter().flat_map(|version| &version.resources);
+    let resource = resources.find(bound).cloned().ok_or_else(not_found)?;
+    let options = write::options(call)?;
+    let name = meta(&read(call, body, &options)?.object, "name").to_owned();
+    let call = Call {
+        server: call.server,
+        identity: call.identity.clone(),
+        info: RequestInfo {
+            resource: &resource.plural,
+            subresource: "binding",
+            name: Some(name.into()),
+            ..call.info.clone()
+        },
+        resource: resource.clone(),
+        query: call.query,
+        headers: call.headers,
+    };
+    create(&call, body).await
+}
 
 /// Binds the object that the path names to the node in the body.
 pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
     let options = write::options(call)?;
-    let mut binding = codec::read(body, media::body_format(call.headers)?)?.value;
-    codec::expect_kind(&mut binding, &GroupVersionKind::new("", "v1", "Binding"))?;
-    let node = check(call, &binding)?;
+    let incoming = read(call, body, &options)?;
+    let mut binding = incoming.object;
+    let name = call.name()?;
+    if meta(&binding, "name") != name {
+        return Err(Status::bad_request("name in URL does not match name in Binding object").into());
+    }
+    creation::place(call, &mut binding)?;
+    lifecycle::check_namespace(call, name).await?;
+    let node = check(&binding)?;
     let now = call.server.now().to_string();
-    update::change_unchecked(call, &options, |pod| bound(call, pod, &binding, &node, &now)).await?;
-    let status = Status {
-        code: 201,
-        ..Status::success(StatusDetails::default())
-    };
-    Ok(json_response(
-        StatusCode::CREATED,
-        serde_json::to_vec(&status).unwrap_or_default(),
-    ))
+    update::change_unchecked(call, &options, |pod| bound(pod, &binding, &node, &now)).await?;
+    Ok(done(&incoming.warnings))
+}
+
+fn read(
+    call: &Call<'_>,
+    body: &Bytes,
+    options: &kubewright_core::WriteOptions,
+) -> ApiResult<write::Incoming> {
+    let gvk = GroupVersionKind::new("", "v1", "Binding");
+    subresource::read(call, body, options, &gvk, &[])
 }
 
 /// The node's name.
-fn check(call: &Call<'_>, binding: &Value) -> ApiResult<String> {
+///
+/// # Errors
+/// 500 without a reason, which is what upstream answers here.
+fn check(binding: &Value) -> ApiResult<String> {
     let target = FieldPath::new("target");
     let text = |field: &str| binding["target"][field].as_str().unwrap_or_default();
+    let (kind, name) = (text("kind"), text("name"));
+    let is_node = matches!(kind, "" | "Node");
     let mut errors = Vec::new();
-    if !matches!(text("kind"), "" | "Node") {
-        errors.push(FieldError::not_supported(
-            target.child("kind"),
-            text("kind"),
-            &["Node", "<empty>"],
-        ));
+    if !is_node {
+        let supported = ["Node", "<empty>"];
+        errors.push(FieldError::not_supported(target.child("kind"), kind, &supported));
     }
-    if text("name").is_empty() {
+    if name.is_empty() {
         errors.push(FieldError::required(target.child("name"), ""));
+    } else if is_node {
+        let messages = NameRule::Subdomain.check(name, NameUse::Whole);
+        errors.extend(
+            messages
+                .into_iter()
+                .map(|why| FieldError::invalid(target.child("name"), name, why)),
+        );
     }
-    let name = call.name()?;
-    let found = meta(binding, "name");
-    if !found.is_empty() && found != name {
-        let path = FieldPath::new("metadata").child("name");
-        errors.push(FieldError::invalid(path, found, "must match the name on the URL"));
-    }
-    if errors.is_empty() {
-        return Ok(text("name").to_owned());
-    }
-    Err(Status::invalid(&GroupKind::new("", "Binding"), name, &errors).into())
+    let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let message = match messages.as_slice() {
+        [] => return Ok(name.to_owned()),
+        [message] => message.clone(),
+        messages => format!("[{}]", messages.join(", ")),
+    };
+    Err(Status::failure(StatusReason::Unknown, message).into())
 }
 
-fn bound(call: &Call<'_>, pod: &Value, binding: &Value, node: &str, now: &str) -> ApiResult<Value> {
+fn bound(pod: &Value, binding: &Value, node: &str, now: &str) -> ApiResult<Value> {
     let name = meta(pod, "name");
-    let conflict = |why: String| Err(Status::conflict(&call.group_resource(), name, why).into());
+    check_preconditions(pod, binding)?;
+    let conflict = |why: String| {
+        let resource = GroupResource::new("", "pods/binding");
+        Err(Status::conflict(&resource, name, why).into())
+    };
     if pod["metadata"].get("deletionTimestamp").is_some() {
         return conflict(format!(
             "pod {name} is being deleted, cannot be assigned to a host"
@@ -74,13 +131,6 @@ fn bound(call: &Call<'_>, pod: &Value, binding: &Value, node: &str, now: &str) -
     if gates.is_some_and(|gates| !gates.is_empty()) {
         return conflict(format!("pod {name} has non-empty .spec.schedulingGates"));
     }
-    let uid = meta(binding, "uid");
-    if !uid.is_empty() && uid != meta(pod, "uid") {
-        return conflict(format!(
-            "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-            meta(pod, "uid")
-        ));
-    }
     let mut pod = pod.clone();
     pod["spec"]["nodeName"] = node.into();
     for field in ["annotations", "labels"] {
@@ -93,15 +143,25 @@ fn bound(call: &Call<'_>, pod: &Value, binding: &Value, node: &str, now: &str) -
                 .for_each(|all| all.extend(entries.clone()));
         }
     }
-    if !pod["status"].is_object() {
-        pod["status"] = json!({});
+    if let Some(status) = pod["status"].as_object_mut() {
+        // Where the pod was hoped to go says nothing once it is somewhere.
+        status.remove("nominatedNodeName");
     }
-    let mut conditions = pod["status"]["conditions"]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
-    conditions.retain(|condition| condition["type"] != "PodScheduled");
-    conditions.push(json!({"type": "PodScheduled", "status": "True", "lastTransitionTime": now}));
-    pod["status"]["conditions"] = conditions.into();
+    set_condition(&mut pod, json!({"type": "PodScheduled", "status": "True"}), now);
     Ok(pod)
+}
+
+/// The uid and the version of a binding are those that the pod must have.
+fn check_preconditions(pod: &Value, binding: &Value) -> ApiResult<()> {
+    for (what, field) in [("UID", "uid"), ("ResourceVersion", "resourceVersion")] {
+        let (wanted, found) = (meta(binding, field), meta(pod, field));
+        if !wanted.is_empty() && wanted != found {
+            let why = format!(
+                "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+            );
+            let status = Status::conflict(&GroupResource::new("", "pods"), meta(pod, "name"), why);
+            return Err(ApiError::from(status));
+        }
+    }
+    Ok(())
 }

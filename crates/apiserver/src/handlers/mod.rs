@@ -2,10 +2,12 @@
 
 mod apply;
 mod binding;
+mod connect;
 mod continuation;
 mod conversion;
 mod create;
 mod delete;
+mod eviction;
 mod lifecycle;
 mod list;
 mod metadata;
@@ -15,6 +17,8 @@ mod response;
 mod review;
 mod scale;
 mod selection;
+mod subresource;
+mod token;
 mod update;
 mod warning;
 mod watch;
@@ -24,7 +28,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Response};
-use kubewright_core::{GroupResource, Status, StatusReason, WriteOptions};
+use kubewright_core::{GroupResource, Status, WriteOptions};
 use kubewright_net::{Body, Identity};
 
 pub(crate) use conversion::{from_storage, to_storage};
@@ -101,6 +105,7 @@ pub(crate) async fn dispatch(call: &Call<'_>, body: &Bytes) -> ApiResult<Respons
             Verb::Get => read::get(call).await,
             Verb::List => list::list(call).await,
             Verb::Watch => watch::watch(call).await,
+            Verb::Create if binding::is_binding(call) => binding::create_legacy(call, body).await,
             Verb::Create if call.resource.is_review() => review::create(call, body).await,
             Verb::Create => create::create(call, body).await,
             Verb::Update => update::update(call, body).await,
@@ -112,7 +117,7 @@ pub(crate) async fn dispatch(call: &Call<'_>, body: &Bytes) -> ApiResult<Respons
     let subresource = call
         .resource
         .subresource(call.info.subresource)
-        .ok_or_else(|| not_offered(call))?;
+        .ok_or_else(not_found)?;
     if !subresource
         .verbs
         .iter()
@@ -125,23 +130,12 @@ pub(crate) async fn dispatch(call: &Call<'_>, body: &Bytes) -> ApiResult<Respons
         (SubresourceKind::Part, Verb::Update) => update::update(call, body).await,
         (SubresourceKind::Part, Verb::Patch) => patch::patch(call, body).await,
         (SubresourceKind::Binding, Verb::Create) => binding::create(call, body).await,
+        (SubresourceKind::Eviction, Verb::Create) => eviction::create(call, body).await,
+        (SubresourceKind::Token, Verb::Create) => token::create(call, body).await,
+        (SubresourceKind::Connect(connection), _) => connect::connect(call, *connection).await,
         (SubresourceKind::Scale(paths), Verb::Get) => scale::get(call, paths).await,
         (SubresourceKind::Scale(paths), Verb::Update) => scale::update(call, paths, body).await,
         (SubresourceKind::Scale(paths), Verb::Patch) => scale::patch(call, paths, body).await,
         _ => Err(Status::method_not_allowed(&call.group_resource(), call.info.verb.as_str()).into()),
     }
-}
-
-/// 404 for a subresource; where upstream has it, the message says that it is this server that has not.
-fn not_offered(call: &Call<'_>) -> ApiError {
-    let Call { resource, info, .. } = call;
-    let known = kubewright_kinds::table().resource(&resource.group, &resource.version, &resource.plural);
-    if known.is_none_or(|known| known.subresource(info.subresource).is_none()) {
-        return not_found();
-    }
-    let message = format!(
-        "{}/{} is not offered by this server: it runs no containers, evicts nothing and issues no tokens",
-        info.resource, info.subresource
-    );
-    Status::failure(StatusReason::NotFound, message).into()
 }

@@ -26,7 +26,7 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     let spec = review.get("spec").cloned().unwrap_or_default();
     let status = match call.resource.kind.as_str() {
         "SelfSubjectReview" => json!({"userInfo": user_info(&call.identity)}),
-        "TokenReview" => token(call, spec["token"].as_str().unwrap_or_default()),
+        "TokenReview" => token(call, &spec).await?,
         "SelfSubjectRulesReview" => rules(call),
         "SelfSubjectAccessReview" => access(call, &call.identity, &spec)?,
         "SubjectAccessReview" | "LocalSubjectAccessReview" => access(call, &subject(call, &spec)?, &spec)?,
@@ -56,11 +56,33 @@ fn user_info(identity: &Identity) -> Value {
     Value::Object(info)
 }
 
-fn token(call: &Call<'_>, token: &str) -> Value {
-    match call.server.authenticator.by_token(token) {
-        Some(identity) => json!({"authenticated": true, "user": user_info(&identity)}),
-        None => json!({"user": {}, "error": "invalid bearer token"}),
+/// Whether a token holds for the audiences that are asked about, and who bears it (pkg/registry/authentication/tokenreview).
+async fn token(call: &Call<'_>, spec: &Value) -> ApiResult<Value> {
+    let token = spec["token"].as_str().unwrap_or_default();
+    if token.is_empty() {
+        return Err(Status::bad_request("token is required for TokenReview in authentication").into());
     }
+    let server = call.server;
+    let asked: Vec<String> = spec["audiences"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|audience| audience.as_str().map(str::to_owned))
+        .collect();
+    let audiences = match asked.as_slice() {
+        [] => server.service_accounts.audiences(),
+        asked => asked,
+    };
+    Ok(
+        match server.authenticator.by_token(server, token, audiences).await {
+            Ok(bearer) => json!({
+                "authenticated": true,
+                "user": user_info(&bearer.identity),
+                "audiences": bearer.audiences,
+            }),
+            Err(error) => json!({"user": {}, "error": error}),
+        },
+    )
 }
 
 fn rules(call: &Call<'_>) -> Value {

@@ -6,6 +6,7 @@ use kubewright_core::Scope;
 use kubewright_kinds as kinds;
 
 use super::{Group, Model, Resource, ScalePaths, Subresource, SubresourceKind, Version};
+use crate::builtin::connect::Connection;
 use crate::builtin::{deprecation, strategy};
 use crate::table::Printer;
 
@@ -199,16 +200,20 @@ fn resource(row: &'static kinds::Resource) -> Resource {
     }
 }
 
-/// What is served of the table's subresources: those that read and write (a part of) the object itself, scales
-/// and bindings.
+/// What a subresource of the table does.
 fn subresource(row: &kinds::Resource, sub: &kinds::Subresource) -> Option<Subresource> {
     let is_self = sub.kind == row.kind;
     let behaviour = match sub.name {
         "binding" => SubresourceKind::Binding,
+        "eviction" => SubresourceKind::Eviction,
+        "token" => SubresourceKind::Token,
         "scale" => SubresourceKind::Scale(scale_paths(row)),
         // Logs are text from a node, whatever kind the table names.
-        _ if is_self && sub.name != "log" => SubresourceKind::Part,
-        _ => return None,
+        name => match Connection::of(row.plural, name) {
+            Some(connection) => SubresourceKind::Connect(connection),
+            None if is_self => SubresourceKind::Part,
+            None => return None,
+        },
     };
     Some(Subresource {
         name: sub.name.to_owned(),

@@ -6,6 +6,7 @@ use kubewright_core::{GroupKind, GroupResource, GroupVersionKind, Scope};
 use serde_json::Value;
 
 use super::Model;
+use crate::builtin::connect::Connection;
 use crate::builtin::strategy::Strategy;
 use crate::storage::{Key, KeyPrefix, StoredObject};
 use crate::table::Printer;
@@ -64,6 +65,12 @@ pub(crate) enum SubresourceKind {
     Scale(ScalePaths),
     /// The node of a pod, as `v1` `Binding`.
     Binding,
+    /// The end of a pod by leave of its disruption budget, as `policy/v1` `Eviction`.
+    Eviction,
+    /// A token of a service account, as `authentication.k8s.io/v1` `TokenRequest`.
+    Token,
+    /// What runs on a node, or is reached through it.
+    Connect(Connection),
 }
 
 /// Where a kind keeps what a `Scale` shows: paths of field names.

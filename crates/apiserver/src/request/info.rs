@@ -88,7 +88,8 @@ impl<'a> RequestInfo<'a> {
         } else {
             (None, first, rest.next(), rest.next().unwrap_or(""))
         };
-        if rest.next().is_some() {
+        // What follows a proxy is a path on the other side.
+        if subresource != "proxy" && rest.next().is_some() {
             return None;
         }
         let verb = match (method, name.is_some()) {
@@ -207,6 +208,16 @@ mod tests {
             ),
             ("GET", "/api/v1/watch", None),
             ("POST", "/api/v1/watch/namespaces/a/pods", None),
+            (
+                "POST",
+                "/api/v1/namespaces/a/services/https:b:web/proxy/c/d",
+                Some("create /v1 a services/proxy https:b:web"),
+            ),
+            (
+                "GET",
+                "/api/v1/nodes/n/proxy/pods",
+                Some("get /v1 - nodes/proxy n"),
+            ),
             ("GET", "/apis/apps/v1", None),
             ("GET", "/apis", None),
             ("GET", "/healthz", None),

@@ -3,6 +3,7 @@
 //! Keys are ECDSA P-256 in PKCS#8: making one takes microseconds, so that a whole control plane with an authority, a
 //! server and several clients is ready in under a millisecond.
 
+pub(crate) mod der;
 mod subject;
 
 use std::fmt;

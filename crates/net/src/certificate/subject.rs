@@ -7,6 +7,7 @@ use rcgen::{KeyPair, SigningKey};
 use rustls::pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
+use super::der::{BIT_STRING, SEQUENCE, element};
 use super::{CertificateError, issue_error};
 
 /// The certificate with the subject `CN=common_name` and all `organizations`, signed by `key`.
@@ -45,9 +46,7 @@ pub(super) fn replace(
     Ok(element(SEQUENCE, &content).into())
 }
 
-const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
-const BIT_STRING: u8 = 0x03;
 const OBJECT_IDENTIFIER: u8 = 0x06;
 const UTF8_STRING: u8 = 0x0c;
 /// 2.5.4.10
@@ -69,23 +68,6 @@ fn name(common_name: &str, organizations: &[&str]) -> Vec<u8> {
         })
         .collect();
     element(SEQUENCE, &relative_names)
-}
-
-/// Tag, length and content in DER.
-fn element(tag: u8, content: &[u8]) -> Vec<u8> {
-    let mut element = vec![tag];
-    if content.len() < 128 {
-        // Cannot truncate: below 128.
-        element.push(content.len() as u8);
-    } else {
-        let bytes = content.len().to_be_bytes();
-        let significant = &bytes[bytes.iter().take_while(|byte| **byte == 0).count()..];
-        // Cannot truncate: a usize has at most 8 bytes.
-        element.push(0x80 | significant.len() as u8);
-        element.extend(significant);
-    }
-    element.extend(content);
-    element
 }
 
 /// Bytes of tag and length in front of the content.

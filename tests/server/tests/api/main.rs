@@ -20,6 +20,8 @@ mod patch;
 mod robustness;
 mod routes;
 mod start;
+mod subresources;
+mod tokens;
 mod update;
 mod validation_groups;
 mod watch;

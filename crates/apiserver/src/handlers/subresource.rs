@@ -1,0 +1,100 @@
+//! What subresources share whose bodies are of a kind of their own: bindings, evictions, requests for tokens.
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use kubewright_core::{FieldValidation, GroupVersionKind, Status, StatusDetails, WriteOptions};
+use kubewright_kinds as kinds;
+use kubewright_net::Body;
+use serde_json::{Map, Value};
+
+use super::Call;
+use super::write::{self, Incoming};
+use crate::builtin::defaults;
+use crate::codec;
+use crate::error::{ApiError, ApiResult, json_response};
+use crate::registry::Model;
+use crate::request::{RequestInfo, Verb, media};
+use crate::storage::StoredObject;
+
+/// Reads a body as an object of the kind `gvk`, with its defaults. The versions in `synonyms` have the same fields.
+///
+/// # Errors
+/// 415 for a format that is not understood, 400 for a body that is malformed or of another kind.
+pub(super) fn read(
+    call: &Call<'_>,
+    body: &Bytes,
+    options: &WriteOptions,
+    gvk: &GroupVersionKind,
+    synonyms: &[&str],
+) -> ApiResult<Incoming> {
+    let body = codec::read(body, media::body_format(call.headers)?)?;
+    let mut object = body.value;
+    if object["apiVersion"]
+        .as_str()
+        .is_some_and(|found| synonyms.contains(&found))
+    {
+        object["apiVersion"] = gvk.api_version().into();
+    }
+    codec::expect_kind(&mut object, gvk)?;
+    let mut unknown = Vec::new();
+    if let Some(ty) = kinds::table().kind(&gvk.group, &gvk.version, &gvk.kind) {
+        let found = Model::Builtin(ty).normalize(&mut object);
+        if let Some(error) = &found.type_error {
+            return Err(write::cannot_be_handled(gvk, error));
+        }
+        unknown = found.unknown_fields;
+    }
+    let validation = options.field_validation.unwrap_or(FieldValidation::Warn);
+    let warnings = codec::judge_fields(validation, &body.duplicate_fields, &unknown, gvk)?;
+    if !object["metadata"].is_object() {
+        object["metadata"] = Value::Object(Map::new());
+    }
+    defaults::apply(&gvk.group, &gvk.version, &gvk.kind, &mut object);
+    Ok(Incoming { object, warnings })
+}
+
+/// The object that the path names.
+///
+/// # Errors
+/// 404 where there is none.
+pub(super) async fn find(call: &Call<'_>) -> ApiResult<StoredObject> {
+    let name = call.name()?;
+    let found = call
+        .server
+        .storage()
+        .get(call.resource.key(call.namespace(), name))
+        .await
+        .map_err(|error| call.storage_error(error))?;
+    found.ok_or_else(|| ApiError::from(Status::not_found(&call.group_resource(), name)))
+}
+
+/// The same request, as one that writes the status of its object.
+pub(super) fn of_status<'a>(call: &Call<'a>) -> Call<'a> {
+    Call {
+        server: call.server,
+        identity: call.identity.clone(),
+        info: RequestInfo {
+            verb: Verb::Update,
+            subresource: "status",
+            ..call.info.clone()
+        },
+        resource: call.resource.clone(),
+        query: "",
+        headers: call.headers,
+    }
+}
+
+/// The answer to what was done and has nothing to show.
+pub(super) fn done(warnings: &[String]) -> Response<Body> {
+    let status = Status {
+        code: StatusCode::CREATED.as_u16(),
+        details: None,
+        ..Status::success(StatusDetails::default())
+    };
+    let mut response = json_response(
+        StatusCode::CREATED,
+        serde_json::to_vec(&status).unwrap_or_default(),
+    );
+    super::warn(&mut response, warnings);
+    response
+}
