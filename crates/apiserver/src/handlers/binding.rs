@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::subresource::{self, done};
 use super::update;
 use super::write::{self, meta};
-use super::{Call, create as creation, lifecycle};
+use super::{Call, Recorder, create as creation, lifecycle};
 use crate::builtin::disruption::set_condition;
 use crate::builtin::validation::names::{NameRule, NameUse};
 use crate::chain::not_found;
@@ -48,6 +48,7 @@ pub(crate) async fn create_legacy(call: &Call<'_>, body: &Bytes) -> ApiResult<Re
         resource: resource.clone(),
         query: call.query,
         headers: call.headers,
+        warnings: Recorder::default(),
     };
     create(&call, body).await
 }

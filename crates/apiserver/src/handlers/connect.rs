@@ -11,7 +11,7 @@ use kubewright_net::Body;
 use serde_json::Value;
 
 use super::subresource::find;
-use super::{Call, from_storage};
+use super::{Call, Recorder, from_storage};
 use crate::builtin::connect::{self, ConnectOptions, Connection, Target};
 use crate::error::{ApiError, ApiResult};
 use crate::request::RequestInfo;
@@ -139,6 +139,7 @@ fn named<'a>(call: &Call<'a>, name: &'a str) -> Call<'a> {
         resource: call.resource.clone(),
         query: call.query,
         headers: call.headers,
+        warnings: Recorder::default(),
     }
 }
 

@@ -115,8 +115,12 @@ impl<'a> Rendering<'a> {
             }),
             Shape::Table(version) => {
                 let printer = &self.resource.printer;
-                let rows = objects
-                    .map(|object| printer.row(&object, self.include, version, self.now))
+                let objects: Vec<Value> = objects.collect();
+                let mut shown: Vec<&Value> = objects.iter().collect();
+                printer.sort(&mut shown);
+                let rows = shown
+                    .into_iter()
+                    .map(|object| printer.row(object, self.include, version, self.now))
                     .collect();
                 table::table(metadata, rows, Some(&printer.columns()), version)
             }

@@ -7,8 +7,8 @@ use kubewright_kinds as kinds;
 use kubewright_net::Body;
 use serde_json::{Map, Value};
 
-use super::Call;
 use super::write::{self, Incoming};
+use super::{Call, Recorder};
 use crate::builtin::defaults;
 use crate::codec;
 use crate::error::{ApiError, ApiResult, json_response};
@@ -81,6 +81,7 @@ pub(super) fn of_status<'a>(call: &Call<'a>) -> Call<'a> {
         resource: call.resource.clone(),
         query: "",
         headers: call.headers,
+        warnings: Recorder::default(),
     }
 }
 

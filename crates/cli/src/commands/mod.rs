@@ -1,6 +1,7 @@
 //! The commands, a file each.
 
 mod demo;
+mod service_accounts;
 mod up;
 
 use std::process::ExitCode;

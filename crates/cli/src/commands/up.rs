@@ -17,6 +17,7 @@ use kubewright_runtime::Handle;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::service_accounts::ServiceAccountArguments;
 use crate::failure::Advised;
 
 /// Run a control plane until interrupted: an API server with its own authority, reachable with any Kubernetes client.
@@ -49,6 +50,9 @@ pub(crate) struct Up {
     /// Serve resources beyond the default, as kube-apiserver does: `api/all=true`, `group/version=true`.
     #[arg(long, default_value = "", value_name = "LIST")]
     runtime_config: String,
+
+    #[command(flatten)]
+    service_accounts: ServiceAccountArguments,
 }
 
 impl Up {
@@ -82,6 +86,7 @@ impl Up {
             advertise_address: reachable(address),
             runtime_config: self.runtime_config.clone(),
             descriptions: super::descriptions(),
+            service_accounts: self.service_accounts.options()?,
             ..Options::default()
         };
         let server = ApiServer::start(options)

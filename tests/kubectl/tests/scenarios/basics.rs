@@ -401,11 +401,16 @@ pub(crate) fn errors(kubectl: &Kubectl) -> Result<()> {
         .fail("get --raw /apis/none/v1/things")?
         .complains(&["could not find the requested resource"])?;
     kubectl.run("run box --image=busybox")?;
+    kubectl.run("wait --for=condition=Ready pod/box --timeout=30s")?;
+    // Simulated nodes have no address at which a container could be reached.
     for command in ["logs box", "exec box -- true"] {
         kubectl
             .fail(command)?
-            .complains(&["is not offered by this server"])?;
+            .complains(&["no preferred addresses found"])?;
     }
+    kubectl
+        .fail("logs box -c other")?
+        .complains(&["container other is not valid for pod box"])?;
     Ok(())
 }
 
@@ -468,5 +473,13 @@ items:
         .has(&["configmap/a configured"])?;
     kubectl.run("auth whoami")?.has(&["admin", "system:masters"])?;
     kubectl.run("auth can-i create pods")?.is("yes")?;
+    kubectl.run("create serviceaccount robot")?;
+    let token = kubectl.run("create token robot --duration=20m")?.stdout;
+    kubectl
+        .run(&format!("auth whoami --token={}", token.trim()))?
+        .has(&["system:serviceaccount:", ":robot", "system:serviceaccounts"])?;
+    kubectl
+        .fail("create token robot --duration=1m")?
+        .complains(&["may not specify a duration less than 10 minutes"])?;
     Ok(())
 }

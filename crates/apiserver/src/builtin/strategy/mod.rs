@@ -4,6 +4,7 @@
 //! is a row: choices as values, and a hook only where a kind truly differs. [`strategy`] finds the row of a resource.
 
 mod allocator;
+mod certificates;
 pub(crate) mod deletion;
 mod fields;
 mod job;

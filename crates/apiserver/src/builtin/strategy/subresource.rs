@@ -1,7 +1,7 @@
 //! Writes to subresources that carry the whole object but may change only a part of it.
 
-use super::super::value::{child, list_at, semantically_equal, str_at, str_in};
-use super::{Context, RESET_METADATA, restore, restore_metadata};
+use super::super::value::{list_at, semantically_equal, str_at, str_in};
+use super::{Context, RESET_METADATA, certificates, restore, restore_metadata};
 use kubewright_core::{FieldError, FieldPath};
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ pub(super) fn restore_all_but(new: &mut Value, old: &Value, kept: &[&str]) {
 pub(super) fn prepare(name: &str, new: &mut Value, old: &Value, context: &Context<'_>) {
     match name {
         "finalize" => restore_all_but(new, old, &["metadata", "spec"]),
-        "approval" => approval(new, old, context),
+        "approval" => certificates::approval(new, old, context),
         "ephemeralcontainers" => ephemeral_containers(new, old),
         "resize" => resize(new, old),
         _ => {}
@@ -77,11 +77,7 @@ pub(super) fn validate(name: &str, new: &Value, old: &Value) -> Vec<FieldError> 
 pub(super) fn status_of_kind(new: &mut Value, old: &Value, context: &Context<'_>) {
     match (str_at(old, "/apiVersion"), str_at(old, "/kind")) {
         ("v1", "Pod") => pod_status(new, old),
-        ("certificates.k8s.io/v1", "CertificateSigningRequest") => {
-            // Only `/approval` decides, so these conditions stay as they are.
-            keep_decisions(new, old);
-            stamp_conditions(new, context.now);
-        }
+        ("certificates.k8s.io/v1", "CertificateSigningRequest") => certificates::status(new, old, context),
         _ => {}
     }
 }
@@ -96,57 +92,6 @@ fn pod_status(new: &mut Value, old: &Value) {
     };
     if str_in(status, "qosClass").is_empty() {
         status.insert("qosClass".to_owned(), class.clone());
-    }
-}
-
-fn is_decision(condition: &Value) -> bool {
-    matches!(condition["type"].as_str(), Some("Approved" | "Denied"))
-}
-
-fn keep_decisions(new: &mut Value, old: &Value) {
-    let mut conditions: Vec<Value> = list_at(new, "/status/conditions")
-        .iter()
-        .filter(|condition| !is_decision(condition))
-        .cloned()
-        .collect();
-    conditions.extend(
-        list_at(old, "/status/conditions")
-            .iter()
-            .filter(|condition| is_decision(condition))
-            .cloned(),
-    );
-    set_conditions(new, conditions);
-}
-
-fn approval(new: &mut Value, old: &Value, context: &Context<'_>) {
-    let conditions = list_at(new, "/status/conditions").to_vec();
-    restore(new, old, "spec");
-    restore(new, old, "status");
-    set_conditions(new, conditions);
-    stamp_conditions(new, context.now);
-}
-
-fn set_conditions(object: &mut Value, conditions: Vec<Value>) {
-    let Some(status) = object.as_object_mut().and_then(|fields| child(fields, "status")) else {
-        return;
-    };
-    if conditions.is_empty() {
-        status.remove("conditions");
-    } else {
-        status.insert("conditions".to_owned(), conditions.into());
-    }
-}
-
-fn stamp_conditions(object: &mut Value, now: &str) {
-    let conditions = object
-        .pointer_mut("/status/conditions")
-        .and_then(Value::as_array_mut);
-    for condition in conditions.into_iter().flatten().filter_map(Value::as_object_mut) {
-        for field in ["lastUpdateTime", "lastTransitionTime"] {
-            if str_in(condition, field).is_empty() {
-                condition.insert(field.to_owned(), now.into());
-            }
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::super::validation::names::NameRule;
 use super::super::validation::objects as check;
 use super::{
     Allocation, CreateOnUpdate, Deletion, Dependents, Generation, StatusMetadata, StatusRule, Strategy,
-    UnconditionalUpdate, fields, job, kinds, no_preparation, pod, service,
+    UnconditionalUpdate, certificates, fields, job, kinds, no_preparation, pod, service,
 };
 
 /// The strategy of a built-in resource. Resources without a row of their own get the plain one, with a status that
@@ -471,6 +471,7 @@ fn certificates(resource: &str) -> Option<&'static Strategy> {
         selectable: fields::SIGNER,
         prepare: kinds::signing_request,
         validate: check::signing_request,
+        validate_part: certificates::part,
         ..STATUS_ROW
     };
     static CLUSTER_TRUST_BUNDLE: Strategy = Strategy {

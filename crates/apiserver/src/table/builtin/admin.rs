@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{BuiltinPrinter, no_conditions, printer};
 use crate::table::column::{AGE, Column, NAME, integer, string};
-use crate::table::format::{NONE, UNSET, cut_short, human_duration};
+use crate::table::format::{NONE, UNSET, cut_short, human_duration, labels};
 use crate::table::view::{Row, get, int, items, or, text};
 
 pub(super) static PRINTERS: &[BuiltinPrinter] = &[
@@ -34,6 +34,7 @@ pub(super) static PRINTERS: &[BuiltinPrinter] = &[
             string("NodeName", "The node of that pod."),
             string("SignerName", "Who is asked to sign."),
             string("State", "Whether it is issued, denied, failed or pending."),
+            string("UnverifiedUserAnnotations", "What the pod adds for the signer."),
         ],
         pod_certificate_request,
     ),
@@ -135,6 +136,7 @@ pub(super) static PRINTERS: &[BuiltinPrinter] = &[
         &[
             string("Name", "The object's name, unique in the cluster."),
             string("Resource", "The resource whose objects are written anew."),
+            string("Status", "Whether it runs, has succeeded or has failed."),
         ],
         storage_version_migration,
     ),
@@ -212,9 +214,10 @@ fn pod_certificate_request(row: &Row<'_>) -> Vec<Value> {
         row.text("/spec/nodeName").into(),
         row.text("/spec/signerName").into(),
         conditions
-            .find(|type_| ends.contains(type_))
+            .rfind(|type_| ends.contains(type_))
             .unwrap_or("Pending")
             .into(),
+        labels(row.get("/spec/unverifiedUserAnnotations")).into(),
     ]
 }
 
@@ -360,7 +363,13 @@ fn storage_version_migration(row: &Row<'_>) -> Vec<Value> {
         (resource, "") => resource.to_owned(),
         (resource, group) => format!("{resource}.{group}"),
     };
-    vec![row.name(), resource.into()]
+    let mut conditions = row.items("/status/conditions").iter();
+    let status = conditions.rfind(|condition| {
+        text(condition, "/status") == "True"
+            && matches!(text(condition, "/type"), "Running" | "Failed" | "Succeeded")
+    });
+    let status = status.map_or("Unknown", |condition| text(condition, "/type"));
+    vec![row.name(), resource.into(), status.into()]
 }
 
 fn api_service(row: &Row<'_>) -> Vec<Value> {

@@ -44,16 +44,9 @@ pub(super) static PRINTERS: &[BuiltinPrinter] = &[
             ]
         },
     ),
-    printer(
-        "",
-        "ServiceAccount",
-        &[
-            NAME,
-            string("Secrets", "How many secrets it lists for its pods."),
-            AGE,
-        ],
-        |row| vec![row.name(), row.items("/secrets").len().into(), row.age()],
-    ),
+    printer("", "ServiceAccount", &[NAME, AGE], |row| {
+        vec![row.name(), row.age()]
+    }),
     printer(
         "",
         "ResourceQuota",

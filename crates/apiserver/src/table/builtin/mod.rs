@@ -11,6 +11,7 @@ mod events;
 mod network;
 mod node;
 mod pod;
+mod scheduling;
 mod storage;
 mod workloads;
 
@@ -51,6 +52,7 @@ static TABLES: &[&[BuiltinPrinter]] = &[
     storage::PRINTERS,
     autoscaling::PRINTERS,
     admin::PRINTERS,
+    scheduling::PRINTERS,
 ];
 
 impl BuiltinPrinter {

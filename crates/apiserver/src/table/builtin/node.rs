@@ -77,9 +77,31 @@ pub(super) static PRINTERS: &[BuiltinPrinter] = &[
     printer("resource.k8s.io", "DeviceClass", &[NAME, AGE], |row| {
         vec![row.name(), row.age()]
     }),
-    printer("resource.k8s.io", "DeviceTaintRule", &[NAME, AGE], |row| {
-        vec![row.name(), row.age()]
-    }),
+    printer(
+        "resource.k8s.io",
+        "DeviceTaintRule",
+        &[
+            NAME,
+            string("Key", "The key of the taint."),
+            string("Value", "The value of the taint."),
+            string("Effect", "What the taint does to pods that do not tolerate it."),
+            string("TimeAdded", "Time since the taint was added."),
+            AGE,
+        ],
+        |row| {
+            let added = row.get("/spec/taint/timeAdded");
+            vec![
+                row.name(),
+                row.text("/spec/taint/key").into(),
+                row.text("/spec/taint/value").into(),
+                row.text("/spec/taint/effect").into(),
+                added
+                    .map_or_else(String::new, |_| row.since("/spec/taint/timeAdded"))
+                    .into(),
+                row.age(),
+            ]
+        },
+    ),
     printer("resource.k8s.io", "ResourceClaimTemplate", &[NAME, AGE], |row| {
         vec![row.name(), row.age()]
     }),

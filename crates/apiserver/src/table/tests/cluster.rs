@@ -112,9 +112,23 @@ fn components_classes_and_leases() {
 
 #[test]
 fn devices() {
-    for kind in ["DeviceClass", "DeviceTaintRule", "ResourceClaimTemplate"] {
+    for kind in ["DeviceClass", "ResourceClaimTemplate"] {
         check("resource.k8s.io/v1", kind, json!({}), json!(["AGE"]));
     }
+    let taint =
+        json!({"spec": {"taint": {"key": "k", "value": "v", "effect": "NoSchedule", "timeAdded": ago(60)}}});
+    check(
+        "resource.k8s.io/v1",
+        "DeviceTaintRule",
+        taint,
+        json!(["k", "v", "NoSchedule", "60s", "AGE"]),
+    );
+    check(
+        "resource.k8s.io/v1",
+        "DeviceTaintRule",
+        json!({}),
+        json!(["", "", "", "", "AGE"]),
+    );
     let slice = json!({"spec": {"nodeName": "node", "driver": "d", "pool": {"name": "p"}}});
     check(
         "resource.k8s.io/v1",
@@ -495,10 +509,10 @@ fn certificates() {
         json!(["<none>"]),
     );
     let request = |conditions: Value| {
-        let spec = json!({"podName": "p", "serviceAccountName": "sa", "nodeName": "node", "signerName": "s"});
+        let spec = json!({"podName": "p", "serviceAccountName": "sa", "nodeName": "node", "signerName": "s", "unverifiedUserAnnotations": {"a": "b"}});
         json!({"spec": spec, "status": {"conditions": conditions}})
     };
-    let cells = |state: &str| json!(["p", "sa", "node", "s", state]);
+    let cells = |state: &str| json!(["p", "sa", "node", "s", state, "a=b"]);
     check(
         "certificates.k8s.io/v1",
         "PodCertificateRequest",
@@ -630,14 +644,16 @@ fn the_server_itself() {
         "storagemigration.k8s.io/v1beta1",
         "StorageVersionMigration",
         migration,
-        json!(["r.g"]),
+        json!(["r.g", "Unknown"]),
     );
-    let migration = json!({"spec": {"resource": {"group": "", "resource": "secrets"}}});
+    let migration = json!({"spec": {"resource": {"group": "", "resource": "secrets"}}, "status": {"conditions": [
+        {"type": "Running", "status": "False"}, {"type": "Succeeded", "status": "True"},
+    ]}});
     check(
         "storagemigration.k8s.io/v1",
         "StorageVersionMigration",
         migration,
-        json!(["secrets"]),
+        json!(["secrets", "Succeeded"]),
     );
     let service = |condition: Value| json!({"spec": {"service": {"namespace": "ns", "name": "s"}}, "status": {"conditions": [condition]}});
     let available =
