@@ -10,6 +10,7 @@ use kubewright_core::{FieldError, FieldPath, GroupKind, Status, StatusReason};
 use serde_json::Value;
 
 use super::value::{int_at, list_at, str_at};
+use crate::error::{ApiError, ApiResult};
 use crate::storage::{Key, KeyPrefix};
 
 /// A subresource that is a connection.
@@ -71,13 +72,15 @@ impl ConnectOptions {
     ///
     /// # Errors
     /// 400 for a number or a time that is none.
-    pub(crate) fn from_query(query: &str) -> Result<Self, Status> {
+    pub(crate) fn from_query(query: &str) -> ApiResult<Self> {
         let mut options = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             let number = || {
                 let parsed = value.parse::<i64>().map(Some);
                 parsed.map_err(|_| {
-                    Status::bad_request(format!("strconv.ParseInt: parsing {value:?}: invalid syntax"))
+                    ApiError::from(Status::bad_request(format!(
+                        "strconv.ParseInt: parsing {value:?}: invalid syntax"
+                    )))
                 })
             };
             match &*name {
@@ -88,9 +91,9 @@ impl ConnectOptions {
                 "sinceTime" if !value.is_empty() => {
                     if value.parse::<jiff::Timestamp>().is_err() {
                         let layout = "2006-01-02T15:04:05Z07:00";
-                        return Err(Status::bad_request(format!(
+                        return Err(ApiError::from(Status::bad_request(format!(
                             "parsing time {value:?} as {layout:?}: cannot parse it"
-                        )));
+                        ))));
                     }
                     options.has_since_time = true;
                 }
@@ -105,7 +108,7 @@ impl ConnectOptions {
     ///
     /// # Errors
     /// 422.
-    pub(crate) fn check_log(&self, name: &str) -> Result<(), Status> {
+    pub(crate) fn check_log(&self, name: &str) -> ApiResult<()> {
         let mut errors = Vec::new();
         let path = |field: &str| FieldPath::new(field);
         if let Some(lines) = self.tail_lines.filter(|lines| *lines < 0) {
@@ -131,11 +134,11 @@ impl ConnectOptions {
         if errors.is_empty() {
             return Ok(());
         }
-        Err(Status::invalid(
+        Err(ApiError::from(Status::invalid(
             &GroupKind::new("", "PodLogOptions"),
             name,
             &errors,
-        ))
+        )))
     }
 }
 
@@ -145,7 +148,7 @@ const POSITIVE: &str = "must be greater than 0";
 ///
 /// # Errors
 /// 400 when the pod has no such container, or more than one and none is named.
-pub(crate) fn container(pod: &Value, named: &str) -> Result<String, Status> {
+pub(crate) fn container(pod: &Value, named: &str) -> ApiResult<String> {
     let pod_name = str_at(pod, "/metadata/name");
     let containers = list_at(pod, "/spec/containers");
     let mut all = ["initContainers", "containers", "ephemeralContainers"]
@@ -155,21 +158,21 @@ pub(crate) fn container(pod: &Value, named: &str) -> Result<String, Status> {
     if !named.is_empty() {
         return match all.any(|name| name == named) {
             true => Ok(named.to_owned()),
-            false => Err(Status::bad_request(format!(
+            false => Err(ApiError::from(Status::bad_request(format!(
                 "container {named} is not valid for pod {pod_name}"
-            ))),
+            )))),
         };
     }
     let why = format!("a container name must be specified for pod {pod_name}");
     match containers {
         [only] => Ok(str_at(only, "/name").to_owned()),
-        [] => Err(Status::bad_request(why)),
+        [] => Err(ApiError::from(Status::bad_request(why))),
         _ => {
             let names: Vec<&str> = all.collect();
-            Err(Status::bad_request(format!(
+            Err(ApiError::from(Status::bad_request(format!(
                 "{why}, choose one of: [{}]",
                 names.join(" ")
-            )))
+            ))))
         }
     }
 }
@@ -203,7 +206,7 @@ pub(crate) fn slices_prefix(namespace: &str) -> KeyPrefix {
 ///
 /// # Errors
 /// 500 for a node that tells no address.
-pub(crate) fn kubelet_address(node: &Value) -> Result<String, Status> {
+pub(crate) fn kubelet_address(node: &Value) -> ApiResult<String> {
     let addresses = list_at(node, "/status/addresses");
     let preferred = PREFERRED_ADDRESSES.iter().find_map(|wanted| {
         addresses
@@ -219,7 +222,7 @@ pub(crate) fn kubelet_address(node: &Value) -> Result<String, Status> {
             "no preferred addresses found; known addresses: [{}]",
             known.join(" ")
         );
-        return Err(Status::failure(StatusReason::Unknown, message));
+        return Err(ApiError::from(Status::failure(StatusReason::Unknown, message)));
     };
     let port = int_at(node, "/status/daemonEndpoints/kubeletEndpoint/Port").filter(|port| *port > 0);
     Ok(join(address, &port.unwrap_or(KUBELET_PORT).to_string()))
@@ -238,7 +241,7 @@ impl<'a> Target<'a> {
     ///
     /// # Errors
     /// 400 for an id that is none; `what` is the kind of target.
-    pub(crate) fn parse(id: &'a str, what: &str) -> Result<Self, Status> {
+    pub(crate) fn parse(id: &'a str, what: &str) -> ApiResult<Self> {
         let parts: Vec<&str> = id.split(':').collect();
         let (scheme, name, port) = match parts[..] {
             [name] => ("", name, ""),
@@ -247,7 +250,9 @@ impl<'a> Target<'a> {
             _ => ("", "", ""),
         };
         if name.is_empty() || !matches!(scheme, "" | "http" | "https") {
-            return Err(Status::bad_request(format!("invalid {what} request {id:?}")));
+            return Err(ApiError::from(Status::bad_request(format!(
+                "invalid {what} request {id:?}"
+            ))));
         }
         Ok(Self { name, port })
     }
@@ -257,12 +262,12 @@ impl<'a> Target<'a> {
 ///
 /// # Errors
 /// 400 while the pod has no address, or one that is nobody's to reach.
-pub(crate) fn pod_address(pod: &Value, port: &str) -> Result<String, Status> {
+pub(crate) fn pod_address(pod: &Value, port: &str) -> ApiResult<String> {
     let address = list_at(pod, "/status/podIPs")
         .first()
         .map_or("", |address| str_at(address, "/ip"));
     if !address.parse::<IpAddr>().is_ok_and(is_global_unicast) {
-        return Err(Status::bad_request("address not allowed"));
+        return Err(ApiError::from(Status::bad_request("address not allowed")));
     }
     let first = list_at(pod, "/spec/containers")
         .iter()
@@ -278,18 +283,18 @@ pub(crate) fn pod_address(pod: &Value, port: &str) -> Result<String, Status> {
 ///
 /// # Errors
 /// 503 for a number that the service does not have.
-pub(crate) fn service_port(service: &Value, name: &str, number: i64) -> Result<String, Status> {
+pub(crate) fn service_port(service: &Value, name: &str, number: i64) -> ApiResult<String> {
     let mut ports = list_at(service, "/spec/ports").iter();
     let port = ports.find(|port| int_at(port, "/port") == Some(number));
     port.map(|port| str_at(port, "/name").to_owned())
-        .ok_or_else(|| unavailable(format!("no service port {number} found for service {name:?}")))
+        .ok_or_else(|| unavailable(format!("no service port {number} found for service {name:?}")).into())
 }
 
 /// An address behind a service: of a ready endpoint that is a pod, at the port with this name.
 ///
 /// # Errors
 /// 503 where there is none.
-pub(crate) fn endpoint(slices: &[Value], service: &str, port: &str) -> Result<String, Status> {
+pub(crate) fn endpoint(slices: &[Value], service: &str, port: &str) -> ApiResult<String> {
     let of_service = |slice: &&Value| slice["metadata"]["labels"]["kubernetes.io/service-name"] == service;
     slices
         .iter()
@@ -305,7 +310,7 @@ pub(crate) fn endpoint(slices: &[Value], service: &str, port: &str) -> Result<St
             })?;
             Some(join(str_at(ready, "/addresses/0"), &number.to_string()))
         })
-        .ok_or_else(|| unavailable(format!("no endpoints available for service {service:?}")))
+        .ok_or_else(|| unavailable(format!("no endpoints available for service {service:?}")).into())
 }
 
 /// The answer to HTTP that is to go to an address which this server, having no nodes, does not reach.
@@ -368,7 +373,7 @@ mod tests {
     fn containers() {
         #[track_caller]
         fn check(pod: Value, named: &str, expect: Result<&str, &str>) {
-            let found = container(&pod, named).map_err(|status| status.message);
+            let found = container(&pod, named).map_err(|error| error.status().message.clone());
             assert_eq!(found.as_deref().map_err(String::as_str), expect);
         }
         let one = json!({"metadata": {"name": "p"}, "spec": {"initContainers": [{"name": "i"}], "containers": [{"name": "a"}]}});
@@ -410,7 +415,8 @@ mod tests {
             let found = ConnectOptions::from_query(query).and_then(|options| options.check_log("p"));
             match found {
                 Ok(()) => assert_eq!(code, 200, "{query}"),
-                Err(status) => {
+                Err(error) => {
+                    let status = error.status();
                     assert_eq!(status.code, code, "{query}");
                     assert!(status.message.contains(text), "{query}: {}", status.message);
                 }
@@ -451,6 +457,7 @@ mod tests {
         let node = json!({"status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]}});
         assert_eq!(kubelet_address(&node).unwrap(), "10.0.0.1:10250");
         let none = kubelet_address(&json!({})).unwrap_err();
+        let none = none.status();
         assert_eq!(
             (none.code, none.message.as_str()),
             (500, "no preferred addresses found; known addresses: []")
@@ -460,7 +467,7 @@ mod tests {
         assert_eq!(pod_address(&pod("fd00::1"), "web").unwrap(), "[fd00::1]:web");
         for refused in ["", "127.0.0.1", "169.254.0.1", "224.0.0.1", "::1", "fe80::1"] {
             assert_eq!(
-                pod_address(&pod(refused), "").unwrap_err().message,
+                pod_address(&pod(refused), "").unwrap_err().status().message,
                 "address not allowed"
             );
         }

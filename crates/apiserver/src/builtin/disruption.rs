@@ -6,6 +6,7 @@ use kubewright_core::{GroupResource, LabelSelector, Status, StatusCause, StatusD
 use serde_json::{Map, Value, json};
 
 use super::value::{at, int_at, list_at, str_at};
+use crate::error::{ApiError, ApiResult};
 
 /// Whether a pod may go whatever its budgets say: it never ran, has ended, or is going already.
 pub(crate) fn ignores_budgets(pod: &Value) -> bool {
@@ -51,26 +52,26 @@ pub(crate) fn spares(budget: &Value, pod: &Value) -> bool {
 ///
 /// # Errors
 /// 429 when the budget allows none now, 403 when its status makes no sense.
-pub(crate) fn take(budget: &mut Value, name: &str, now: &str) -> Result<(), Status> {
+pub(crate) fn take(budget: &mut Value, name: &str, now: &str) -> ApiResult<()> {
     let budget_name = str_at(budget, "/metadata/name").to_owned();
     if count(budget, "observedGeneration") < int_at(budget, "/metadata/generation").unwrap_or(0) {
-        return Err(busy(&budget_name));
+        return Err(ApiError::from(busy(&budget_name)));
     }
     let allowed = count(budget, "disruptionsAllowed");
     if allowed < 0 {
         let why = "pdb disruptions allowed is negative";
-        return Err(senseless(&budget_name, why, why));
+        return Err(ApiError::from(senseless(&budget_name, why, why)));
     }
     let disrupted = budget.pointer("/status/disruptedPods").and_then(Value::as_object);
     if disrupted.is_some_and(|pods| pods.len() > MAX_DISRUPTED_PODS) {
-        return Err(senseless(
+        return Err(ApiError::from(senseless(
             &budget_name,
             "DisruptedPods map too big - too many evictions not confirmed by PDB controller",
             "too many pending evictions not confirmed by PDB controller",
-        ));
+        )));
     }
     if allowed == 0 {
-        return Err(violated(0, refusal(budget, &budget_name)));
+        return Err(ApiError::from(violated(0, refusal(budget, &budget_name))));
     }
     let observed = count(budget, "observedGeneration");
     let status = budget
@@ -238,8 +239,9 @@ mod tests {
         #[track_caller]
         fn check(status: Value, code: u16, retry: u32, why: &str) {
             let refused = take(&mut budget(status), "p", NOW).unwrap_err();
+            let refused = refused.status();
             assert_eq!(refused.code, code);
-            let details = refused.details.unwrap();
+            let details = refused.details.as_ref().unwrap();
             assert_eq!(details.retry_after_seconds, retry);
             assert_eq!(details.causes[0].reason, "DisruptionBudget");
             assert_eq!(details.causes[0].message, why);

@@ -93,7 +93,7 @@ async fn kubelet(call: &Call<'_>, node: &str) -> ApiResult<String> {
     let resource = GroupResource::new("", key.resource());
     let found = stored(call, key).await?;
     let found = found.ok_or_else(|| ApiError::from(Status::not_found(&resource, node)))?;
-    Ok(connect::kubelet_address(&found)?)
+    connect::kubelet_address(&found)
 }
 
 /// An address behind the service that the path names.
@@ -113,7 +113,7 @@ async fn service(call: &Call<'_>) -> ApiResult<String> {
     let slices = call.server.storage().range(slices).await;
     let slices = slices.map_err(|error| call.storage_error(error))?;
     let slices: Vec<Value> = slices.items.iter().map(|slice| slice.value()).collect();
-    Ok(connect::endpoint(&slices, target.name, &port)?)
+    connect::endpoint(&slices, target.name, &port)
 }
 
 async fn stored(call: &Call<'_>, key: Key) -> ApiResult<Option<Value>> {

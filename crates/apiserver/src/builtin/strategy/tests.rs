@@ -337,14 +337,17 @@ fn subresources_change_only_their_part() {
             ),
         ],
     );
+    // Only `/approval` decides: by `/status` a decision stays what it is.
+    let mut denied = approved.clone();
+    denied["status"]["conditions"][0]["message"] = json!("other");
     let by_status = run(
         "certificates.k8s.io",
         "certificatesigningrequests",
         "status",
-        sent,
-        &request,
+        denied,
+        &approved,
     );
-    expect(&by_status, &[("/status/conditions", json!(null))]);
+    expect(&by_status, &[("/status/conditions/0/message", json!(null))]);
 
     let pod =
         json!({"metadata": {"generation": 1}, "spec": {"containers": [{"name": "a", "resources": {}}]}});

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{BuiltinPrinter, printer};
 use crate::table::column::{AGE, Column, NAME, integer, string};
 use crate::table::format::{NONE, UNKNOWN, UNSET, age, human_duration, parse_time};
-use crate::table::view::{Row, get, int, items, or, text};
+use crate::table::view::{Row, get, int, or, text};
 
 pub(super) static PRINTERS: &[BuiltinPrinter] = &[
     printer(SCHEDULING, "Workload", &[NAME, AGE], |row| {
@@ -174,7 +174,7 @@ fn eviction(row: &Row<'_>) -> Vec<Value> {
         in_states(&["Canceled", "Interrupted", "Completed"]),
         in_states(&["Active"]),
     );
-    let last = active.last().or(done.last()).copied();
+    let last = active.last().or_else(|| done.last()).copied();
     let name = last.map_or(UNSET, |last| text(last, "/name"));
     let said = last.and_then(|last| {
         let mut responders = row.items("/status/responders").iter();
