@@ -17,7 +17,7 @@ const LONG: &[(&str, &str)] = &[];
 const KINDS_IN_HANDLERS: &[(&str, &[&str], &str)] = &[
     (
         "binding.rs",
-        &["Binding", "Node"],
+        &["Binding", "Node", "pods"],
         "a subresource's own kind, and what it may point to",
     ),
     (

@@ -450,3 +450,82 @@ async fn what_discovery_tells_of_is_there() {
     }
     assert!(count > 100, "{count}");
 }
+
+#[tokio::test]
+async fn only_approval_decides_on_certificates() {
+    let server = Server::start().await;
+    let all = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    let request = json!({"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": {"name": "r"},
+        "spec": {"request": REQUEST, "signerName": "example.com/signer", "usages": ["client auth"]}});
+    let created = server.ok(Ask::json(format!("POST {all}"), &request)).await;
+    assert_eq!(created["spec"]["username"], "admin");
+    let decide = |path: &str, type_: &str, status: &str| {
+        let condition = json!({"type": type_, "status": status, "reason": "R", "message": "m"});
+        let mut decided = created.clone();
+        decided["metadata"]["resourceVersion"] = Value::Null;
+        decided["status"] = json!({"conditions": [condition]});
+        Ask::json(format!("PUT {all}/r/{path}"), &decided)
+    };
+    for (ask, why) in [
+        (
+            decide("status", "Approved", "True"),
+            "updates may not add a condition of type \"Approved\"",
+        ),
+        (
+            decide("approval", "Approved", "False"),
+            "status.conditions[0].status: Unsupported value: \"False\": supported values: \"True\"",
+        ),
+    ] {
+        server.refused(ask, 422, why).await;
+    }
+    let approved = server.ok(decide("approval", "Approved", "True")).await;
+    assert!(approved["status"]["conditions"][0]["lastUpdateTime"].is_string());
+    server
+        .refused(
+            decide("approval", "Denied", "True"),
+            422,
+            "updates may not remove a condition of type \"Approved\"",
+        )
+        .await;
+    let mut other = approved.clone();
+    other["spec"]["signerName"] = "example.com/another".into();
+    let kept = server
+        .ok(Ask::json(format!("PUT {all}/r/approval"), &other))
+        .await;
+    assert_eq!(kept["spec"]["signerName"], "example.com/signer");
+}
+
+#[tokio::test]
+async fn a_namespace_is_finalized() {
+    let server = Server::start().await;
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}});
+    let mut created = server.ok(Ask::json("POST /api/v1/namespaces", &namespace)).await;
+    let path = "/api/v1/namespaces/n";
+    created["metadata"]["resourceVersion"] = Value::Null;
+    created["status"]["phase"] = "Terminating".into();
+    server
+        .refused(
+            Ask::json(format!("PUT {path}/status"), &created),
+            422,
+            "status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty",
+        )
+        .await;
+    created["spec"]["finalizers"] = json!(["mine"]);
+    server
+        .refused(
+            Ask::json(format!("PUT {path}/finalize"), &created),
+            422,
+            "spec.finalizers[0]: Invalid value: \"mine\": name is neither a standard finalizer name nor is it fully qualified",
+        )
+        .await;
+    let ending = server.ok(format!("DELETE {path}")).await;
+    assert_eq!(ending["status"]["phase"], "Terminating");
+    created["spec"]["finalizers"] = json!([]);
+    server
+        .ok(Ask::json(format!("PUT {path}/finalize"), &created))
+        .await;
+    assert_eq!(server.ask(format!("GET {path}")).await.code, 404);
+}
+
+/// A request for the user `robot` of the group `team`, made for this test.
+const REQUEST: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIWk1JR0JBZ0VBTUI4eERqQU1CZ05WQkFNTUJYSnZZbTkwTVEwd0N3WURWUVFLREFSMFpXRnRNRmt3RXdZSApLb1pJemowQ0FRWUlLb1pJemowREFRY0RRZ0FFTlhPMTVzaXVzTzR2SWtVUkFCaDdmc2QyU3d5V1VycG9xRy92CmVxR0tPRjdRcFVmMFpWQ2pVT2paL0hQaEU1NFlJMjZleEtkM0piamJrV3A4dGpOTDA2QUFNQW9HQ0NxR1NNNDkKQkFNQ0EwY0FNRVFDSUFLZy95Q3ZmRGFSRjYxTnRMTzNFNGdiWStyb3ZBUjVPdkJvUTJSVmVJNVRBaUJGekdYNApnMmhmbjRJamJWMTZmWGM1Z0oyaEN2MHcrOTRFQ25hZDh0Z0ppQT09Ci0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo=";

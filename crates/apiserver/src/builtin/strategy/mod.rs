@@ -9,6 +9,7 @@ pub(crate) mod deletion;
 mod fields;
 mod job;
 mod kinds;
+mod namespace;
 mod pod;
 mod service;
 mod subresource;

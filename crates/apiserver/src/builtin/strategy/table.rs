@@ -5,7 +5,7 @@ use super::super::validation::names::NameRule;
 use super::super::validation::objects as check;
 use super::{
     Allocation, CreateOnUpdate, Deletion, Dependents, Generation, StatusMetadata, StatusRule, Strategy,
-    UnconditionalUpdate, certificates, fields, job, kinds, no_preparation, pod, service,
+    UnconditionalUpdate, certificates, fields, job, kinds, namespace, no_preparation, pod, service,
 };
 
 /// The strategy of a built-in resource. Resources without a row of their own get the plain one, with a status that
@@ -131,6 +131,7 @@ fn core(resource: &str) -> Option<&'static Strategy> {
         status: StatusRule::Reset(r#"{"phase":"Active"}"#),
         selectable: fields::NAMESPACE,
         prepare: kinds::namespace,
+        validate_part: namespace::part,
         ..STATUS_ROW
     };
     static NODE: Strategy = Strategy {
