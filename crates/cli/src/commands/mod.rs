@@ -15,7 +15,7 @@ pub(crate) enum Command {
     /// Show an operator reconcile against an embedded control plane.
     Demo(demo::Demo),
     /// Run a control plane until interrupted.
-    Up(up::Up),
+    Up(Box<up::Up>),
 }
 
 impl Command {

@@ -39,11 +39,11 @@ impl ServiceAccountArguments {
         let signing_key = self
             .signing_key_file
             .as_deref()
-            .map(|path| read(path, |text| SigningKey::from_pem(text)))
+            .map(|path| read(path, SigningKey::from_pem))
             .transpose()?;
         let mut verification_keys = Vec::new();
         for path in &self.key_files {
-            verification_keys.extend(read(path, |text| PublicKey::all_from_pem(text))?);
+            verification_keys.extend(read(path, PublicKey::all_from_pem)?);
         }
         Ok(ServiceAccountOptions {
             issuers: self.issuers.clone(),
