@@ -3,7 +3,6 @@
 //! Upstream: apimachinery `pkg/util/managedfields/internal/managedfields.go`. Entries are decoded to a map from managers
 //! to sets, changed by the [`updater`](crate::updater), and encoded again in a fixed order.
 
-mod scale;
 #[cfg(test)]
 mod tests;
 
@@ -16,8 +15,6 @@ use kubewright_core::{FieldError, FieldPath};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
-
-pub use scale::ReplicasPaths;
 
 use crate::fields::{FieldSet, is_printable, quote};
 

@@ -1,5 +1,6 @@
 //! Rows taken from what upstream's field manager tests and real servers show.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
@@ -504,4 +505,60 @@ fn owners_follow_fields_over_versions() {
     let kept = manager("g/v2").update_or_keep(&live, change(&live), "u");
     assert_eq!(kept["spec"]["x"], "c");
     assert_eq!(entries(&kept), entries(&live));
+}
+
+/// A custom resource of which nothing is known.
+fn custom(seconds: i64) -> FieldManager<'static> {
+    static VERSIONS: OneType<'static, 'static> = OneType {
+        ty: TypeRef::DEDUCED,
+        api_versions: &["g/v1"],
+    };
+    static NONE: ResetFields = ResetFields::new();
+    FieldManager {
+        versions: &VERSIONS,
+        api_version: "g/v1",
+        kind: "K",
+        subresource: "",
+        reset_fields: &NONE,
+        now: at(seconds),
+    }
+}
+
+/// A configuration whose fields all begin with a letter.
+fn config(letter: char) -> impl Strategy<Value = Value> {
+    let name = "[a-c]".prop_map(move |name| format!("{letter}{name}"));
+    let leaf = prop_oneof![(0..3i64).prop_map(Value::from), "[a-b]".prop_map(Value::from)];
+    let below = prop::collection::btree_map("[a-c]", leaf.clone(), 1..3);
+    let member = prop_oneof![leaf, below.prop_map(|members| json!(members))];
+    prop::collection::btree_map(name, member, 1..4)
+        .prop_map(|spec| json!({"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "n"}, "spec": spec}))
+}
+
+proptest! {
+    #[test]
+    fn applying_twice_is_applying_once(before in config('a'), after in config('a')) {
+        let live = custom(0).apply(None, &before, "one", Force::No).unwrap();
+        let once = custom(1).apply(Some(&live), &after, "one", Force::No).unwrap();
+        // What nobody applies any more is gone.
+        prop_assert_eq!(&once["spec"], &after["spec"]);
+        let twice = custom(2).apply(Some(&once), &after, "one", Force::No).unwrap();
+        prop_assert_eq!(twice, once);
+    }
+
+    #[test]
+    fn appliers_of_other_fields_do_not_matter(one in config('a'), two in config('b'), one_later in config('a')) {
+        let apply = |live: Option<&Value>, config: &Value, name: &str| {
+            custom(0).apply(live, config, name, Force::No).unwrap()
+        };
+        let there = apply(Some(&apply(None, &one, "one")), &two, "two");
+        let back = apply(Some(&apply(None, &two, "two")), &one, "one");
+        prop_assert_eq!(&there, &back);
+        // Nor does what the other one owns change.
+        let later = apply(Some(&there), &one_later, "one");
+        prop_assert_eq!(&owners(&later)[1], &owners(&there)[1]);
+        let mut updated = later.clone();
+        updated["spec"]["zz"] = json!(1);
+        let updated = custom(1).update(&later, updated, "user").unwrap();
+        prop_assert_eq!(&owners(&updated)[..2], &owners(&later)[..]);
+    }
 }
