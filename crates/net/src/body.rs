@@ -37,6 +37,15 @@ impl Body {
         Self::new(StreamBody { stream })
     }
 
+    /// A body of `length` bytes that sends each piece as it comes: the receiver is told the length before the first. A stream that
+    /// gives more or fewer aborts the message.
+    pub fn sized_stream<S>(length: u64, stream: S) -> Self
+    where
+        S: Stream<Item = Result<Bytes, TransportError>> + Send + 'static,
+    {
+        Self::new(SizedBody { stream, left: length })
+    }
+
     /// Wraps another body, for example one of `hyper`.
     pub fn new<B>(body: B) -> Self
     where
@@ -92,6 +101,11 @@ impl Body {
             Kind::Full(bytes) => Some(bytes),
             Kind::Boxed(_) => None,
         }
+    }
+
+    /// How many bytes are left, where that is known.
+    pub fn length(&self) -> Option<u64> {
+        self.size_hint().exact()
     }
 
     /// The next piece; `None` at the end.
@@ -238,6 +252,49 @@ impl<S: Stream<Item = Result<Bytes, TransportError>>> HttpBody for StreamBody<S>
 }
 
 pin_project_lite::pin_project! {
+    struct SizedBody<S> { #[pin] stream: S, left: u64 }
+}
+
+impl<S: Stream<Item = Result<Bytes, TransportError>>> HttpBody for SizedBody<S> {
+    type Data = Bytes;
+    type Error = TransportError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, TransportError>>> {
+        let this = self.project();
+        let piece = ready!(this.stream.poll_next(cx));
+        let promised = *this.left;
+        let is_kept = match &piece {
+            Some(Ok(data)) => {
+                let rest = promised.checked_sub(data.len() as u64);
+                *this.left = rest.unwrap_or(0);
+                rest.is_some()
+            }
+            Some(Err(_)) => true,
+            None => promised == 0,
+        };
+        Poll::Ready(if is_kept {
+            piece.map(|piece| piece.map(Frame::data))
+        } else {
+            Some(Err(TransportError::other(
+                "sending a body",
+                "it is not as long as was said",
+            )))
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
+}
+
+pin_project_lite::pin_project! {
     struct IntoTransportError<B> { #[pin] body: B }
 }
 
@@ -336,6 +393,35 @@ mod tests {
                 (found, expect) => panic!("limit {limit}: expected {expect:?}, found {found:?}"),
             }
         }
+    }
+
+    #[tokio::test]
+    async fn a_length_that_is_told_is_kept() {
+        let sized = |length: u64, pieces: &[&'static str]| {
+            let pieces: Vec<_> = pieces
+                .iter()
+                .map(|piece| Ok(Bytes::from_static(piece.as_bytes())))
+                .collect();
+            Body::sized_stream(length, stream::iter(pieces))
+        };
+        for (length, pieces, fits) in [
+            (0, &[][..], true),
+            (3, &["a", "bc"], true),
+            (3, &["a", "", "bc"], true),
+            (3, &["a"], false),
+            (3, &["abcd"], false),
+            (3, &["abc", "d"], false),
+        ] {
+            let body = sized(length, pieces);
+            assert_eq!(body.length(), Some(length));
+            let collected = body.collect_limited(10).await;
+            assert_eq!(collected.is_ok(), fits, "{length} {pieces:?}");
+        }
+        // Nobody polls a body that says it is at its end.
+        let mut body = sized(1, &["a"]);
+        assert!(!body.is_end_stream());
+        assert_eq!(body.chunk().await.unwrap().as_deref(), Some(&b"a"[..]));
+        assert!(body.is_end_stream());
     }
 
     #[tokio::test]

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::Call;
 use super::continuation;
+use super::list_body::Delivery;
 use super::response::Rendering;
 use super::selection::Selection;
 use crate::error::{ApiError, ApiResult};
@@ -23,7 +24,8 @@ pub(crate) async fn list(call: &Call<'_>) -> ApiResult<Response<Body>> {
     let rendering = Rendering::new(call)?;
     let options = ReadOptions::read(call.query)?;
     let page = page(call, &options).await?;
-    Ok(rendering.list(&page.metadata(), &page.items))
+    let delivery = Delivery::for_headers(call.headers);
+    Ok(rendering.list(&page.metadata(), page.items, delivery))
 }
 
 /// A list, or a page of one.

@@ -10,6 +10,7 @@ mod delete;
 mod eviction;
 mod lifecycle;
 mod list;
+mod list_body;
 mod metadata;
 mod patch;
 mod read;

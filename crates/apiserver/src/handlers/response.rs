@@ -1,12 +1,13 @@
 //! Objects on their way to the client, in the shape it asked for.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use jiff::Timestamp;
 use kubewright_core::Status;
 use kubewright_net::Body;
 use serde_json::{Map, Value, json};
 
+use super::list_body::{self, Delivery};
 use super::{Call, from_storage};
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
@@ -95,9 +96,16 @@ impl<'a> Rendering<'a> {
     }
 
     /// A list. `metadata` is that of the list.
-    pub(crate) fn list(&self, metadata: &Value, items: &[StoredObject]) -> Response<Body> {
+    pub(crate) fn list(
+        &self,
+        metadata: &Value,
+        items: Vec<StoredObject>,
+        delivery: Delivery,
+    ) -> Response<Body> {
         if self.is_stored_form() && items.iter().all(|item| self.resource.is_stored_form(item)) {
-            return self.respond(StatusCode::OK, self.list_bytes(metadata, items));
+            let kind = &self.resource.list_kind;
+            let body = list_body::json(kind, &self.resource.api_version(), metadata, items, delivery);
+            return self.respond(StatusCode::OK, body);
         }
         let objects = items.iter().map(|item| from_storage(self.resource, item.value()));
         let shaped = match self.accepted.shape {
@@ -141,26 +149,6 @@ impl<'a> Rendering<'a> {
         }
     }
 
-    fn list_bytes(&self, metadata: &Value, items: &[StoredObject]) -> Bytes {
-        let resource = self.resource;
-        let head = format!(
-            "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{metadata},\"items\":[",
-            Value::from(resource.list_kind.as_str()),
-            Value::from(resource.api_version()),
-        );
-        let size: usize = items.iter().map(|item| item.wire_len() + 1).sum();
-        let mut body = BytesMut::with_capacity(head.len() + size + 2);
-        body.put_slice(head.as_bytes());
-        for (i, item) in items.iter().enumerate() {
-            if i > 0 {
-                body.put_u8(b',');
-            }
-            item.write_wire(&mut body);
-        }
-        body.put_slice(b"]}");
-        body.freeze()
-    }
-
     fn encode(&self, value: &Value) -> Bytes {
         match self.accepted.encoding {
             Encoding::Json => codec::to_json(value),
@@ -169,8 +157,8 @@ impl<'a> Rendering<'a> {
         }
     }
 
-    fn respond(&self, code: StatusCode, body: Bytes) -> Response<Body> {
-        let mut response = Response::new(Body::from(body));
+    fn respond(&self, code: StatusCode, body: impl Into<Body>) -> Response<Body> {
+        let mut response = Response::new(body.into());
         *response.status_mut() = code;
         let media_type = match self.accepted.encoding {
             Encoding::Json | Encoding::PrettyJson => "application/json",

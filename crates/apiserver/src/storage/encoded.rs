@@ -134,6 +134,16 @@ impl Encoded {
         out.put_slice(&self.bytes[at..]);
     }
 
+    /// How many bytes [`Encoded::write_wire`] writes for this revision.
+    pub(super) fn exact_wire_len(&self, revision: u64) -> usize {
+        let Some(next) = self.bytes.get(self.version_at as usize) else {
+            return self.bytes.len();
+        };
+        let digits = revision.checked_ilog10().unwrap_or(0) as usize + 1;
+        let close = if *next == b'}' { 1 } else { 2 };
+        self.bytes.len() + VERSION_OPEN.len() + digits + close
+    }
+
     /// At most this many bytes are written by [`Encoded::write_wire`].
     pub(super) const fn wire_len(&self) -> usize {
         self.bytes.len() + VERSION_OPEN.len() + MAX_DIGITS + 2

@@ -155,6 +155,12 @@ impl StoredObject {
         self.0.encoded.wire_len()
     }
 
+    /// How many bytes [`StoredObject::write_wire`] appends.
+    #[must_use]
+    pub fn exact_wire_len(&self) -> usize {
+        self.0.encoded.exact_wire_len(self.0.revision.0)
+    }
+
     /// The JSON that clients get, with `metadata.resourceVersion`.
     #[must_use]
     pub fn wire(&self) -> Bytes {
@@ -296,6 +302,14 @@ mod tests {
             json!({"metadata": {"name": "b", "uid": "u", "labels": {"x": "y"}, "resourceVersion": "9"}});
         assert_eq!(stored.value(), expect);
         assert_eq!(serde_json::from_slice::<Value>(&stored.wire()).unwrap(), expect);
+        for metadata in [json!({}), json!({"name": "b"})] {
+            let stored = object(&json!({"metadata": metadata}));
+            for revision in [0, 1, 9, 10, 99, 100, 12_345, u64::MAX] {
+                let stored = stored.at_revision(Revision(revision));
+                assert_eq!(stored.exact_wire_len(), stored.wire().len(), "{revision}");
+            }
+        }
+        assert_eq!(object(&json!(7)).exact_wire_len(), 1);
         let later = stored.at_revision(Revision(11));
         assert_eq!(later.value()["metadata"]["resourceVersion"], "11");
         assert_eq!(later.create_revision(), Revision(4));

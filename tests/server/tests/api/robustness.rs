@@ -11,7 +11,7 @@ use kubewright_apiserver::storage::{
     StoredObject, Watch, WatchItem, WatchRequest, WatchSource,
 };
 use kubewright_apiserver::{Options, serving::Listening};
-use kubewright_net::ServeLimits;
+use kubewright_net::{ConnectOptions, ServeLimits, connect};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -246,6 +246,43 @@ async fn a_client_that_vanishes_frees_its_watch() {
     assert_eq!(&read, b"HTTP/1.1 200 OK");
     drop(stream);
     until(&mut open, own).await;
+    plain.stop().await;
+    secure.listening.stop().await;
+}
+
+/// Lists leave piece by piece; what arrives is one list all the same, of a length that was told.
+#[tokio::test]
+async fn a_list_of_megabytes_over_both_versions_of_http() {
+    let tokens = vec![("secret".to_owned(), admin())];
+    let options = Options {
+        tokens,
+        ..Options::default()
+    };
+    let secure = Secure::start(options, ServeLimits::default()).await;
+    let client = secure.admin();
+    let large = "x".repeat(20_000);
+    for i in 0..150 {
+        let ask = Ask::json(format!("POST {MAPS}"), &config_map(&format!("m{i:03}"), &large));
+        let made = client.send(ask.build(&secure.origin())).await.unwrap();
+        assert_eq!(made.status(), 201);
+    }
+    let list = Ask::new(format!("GET {MAPS}"));
+    let over_http2 = client.send(list.build(&secure.origin())).await.unwrap();
+    assert_eq!(over_http2.version(), http::Version::HTTP_2);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let plain = Listening::start(&secure.api, listener, None, ServeLimits::default()).unwrap();
+    let list = list.header("authorization", "Bearer secret");
+    let client = connect(ConnectOptions::default()).unwrap();
+    let origin = format!("http://{}", plain.address());
+    let over_http1 = client.send(list.build(&origin)).await.unwrap();
+    assert_eq!(over_http1.version(), http::Version::HTTP_11);
+    for response in [over_http2, over_http1] {
+        let answer = Answer::read(response).await;
+        assert_eq!(answer.header("content-length"), answer.bytes.len().to_string());
+        let items = answer.body["items"].as_array().unwrap();
+        assert_eq!(items.len(), 150);
+        assert!(items.iter().all(|item| item["data"]["key"] == large.as_str()));
+    }
     plain.stop().await;
     secure.listening.stop().await;
 }
