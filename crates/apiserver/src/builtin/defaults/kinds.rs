@@ -25,6 +25,9 @@ pub(super) fn rules(group: &str, version: &str, kind: &str) -> &'static [Rule] {
         "rbac.authorization.k8s.io" if kind.ends_with("RoleBinding") => ROLE_BINDING,
         "scheduling.k8s.io" => scheduling(kind),
         "admissionregistration.k8s.io" => admission(kind),
+        "certificates.k8s.io" if kind == "PodCertificateRequest" => {
+            &[Nil("spec!", "maxExpirationSeconds", Int(86_400))]
+        }
         "apiextensions.k8s.io" if kind == "CustomResourceDefinition" => CUSTOM_RESOURCE_DEFINITION,
         "apiregistration.k8s.io" if kind == "APIService" => API_SERVICE,
         "flowcontrol.apiserver.k8s.io" => flow_control(kind),

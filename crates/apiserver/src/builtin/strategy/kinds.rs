@@ -247,23 +247,6 @@ pub(super) fn daemon_set(set: &mut Value, old: Option<&Value>, _: &mut Context<'
     Vec::new()
 }
 
-/// A new ingress names its class once, by the field or by the annotation that came before it.
-pub(super) fn ingress(ingress: &mut Value, old: Option<&Value>, _: &mut Context<'_>) -> Vec<FieldError> {
-    const CLASS: &str = "kubernetes.io/ingress.class";
-    let annotation = ingress["metadata"]["annotations"][CLASS]
-        .as_str()
-        .unwrap_or_default();
-    if old.is_some() || annotation.is_empty() || at(ingress, "/spec/ingressClassName").is_none() {
-        return Vec::new();
-    }
-    let path = FieldPath::new("metadata").child("annotations").key(CLASS);
-    vec![FieldError::invalid(
-        path,
-        annotation,
-        "can not be set when the class field is also set",
-    )]
-}
-
 /// New events of the newer API must say who reports what (`ValidateEventCreate` in `pkg/apis/core/validation/events.go`).
 pub(super) fn event(event: &mut Value, old: Option<&Value>, _: &mut Context<'_>) -> Vec<FieldError> {
     const NAME_MAX: usize = 128;

@@ -7,6 +7,7 @@ mod allocator;
 mod certificates;
 pub(crate) mod deletion;
 mod fields;
+mod groups;
 mod job;
 mod kinds;
 mod namespace;

@@ -5,7 +5,8 @@ use super::super::validation::names::NameRule;
 use super::super::validation::objects as check;
 use super::{
     Allocation, CreateOnUpdate, Deletion, Dependents, Generation, StatusMetadata, StatusRule, Strategy,
-    UnconditionalUpdate, certificates, fields, job, kinds, namespace, no_preparation, pod, service,
+    UnconditionalUpdate, certificates, fields, groups as prepare, job, kinds, namespace, no_preparation, pod,
+    service,
 };
 
 /// The strategy of a built-in resource. Resources without a row of their own get the plain one, with a status that
@@ -265,6 +266,7 @@ fn batch(resource: &str) -> Option<&'static Strategy> {
         selectable: fields::JOB,
         prepare: job::prepare,
         rules: groups::batch::job,
+        validate_part: groups::job_status::job_status,
         warnings: groups::batch::job_warnings,
         ..COUNTED_ROW
     };
@@ -293,6 +295,7 @@ static PDB: Strategy = Strategy {
         r#"{"currentHealthy":0,"desiredHealthy":0,"disruptionsAllowed":0,"expectedPods":0}"#,
     ),
     unconditional_update: UnconditionalUpdate::Refused,
+    prepare: prepare::disruption_budget,
     rules: groups::policy::budget,
     validate_part: groups::policy::budget_status,
     ..COUNTED_ROW
@@ -301,7 +304,6 @@ static PDB: Strategy = Strategy {
 fn networking(resource: &str) -> Option<&'static Strategy> {
     static INGRESS: Strategy = Strategy {
         status: StatusRule::Reset(r#"{"loadBalancer":{}}"#),
-        prepare: kinds::ingress,
         rules: groups::ingress::ingress,
         validate_part: groups::ingress::ingress_status,
         warnings: groups::ingress::ingress_warnings,
@@ -454,6 +456,7 @@ fn coordination(resource: &str) -> Option<&'static Strategy> {
 
 static ENDPOINT_SLICE: Strategy = Strategy {
     generation: Generation::Content,
+    prepare: prepare::endpoint_slice,
     rules: groups::network::endpoint_slice,
     warnings: groups::network::endpoint_slice_warnings,
     ..PLAIN_ROW
@@ -477,6 +480,7 @@ fn certificates(resource: &str) -> Option<&'static Strategy> {
     };
     static CLUSTER_TRUST_BUNDLE: Strategy = Strategy {
         name: NameRule::TrustBundle,
+        rules: groups::certificates::trust_bundle,
         unconditional_update: UnconditionalUpdate::Refused,
         selectable: fields::SIGNER,
         ..PLAIN_ROW
@@ -484,7 +488,7 @@ fn certificates(resource: &str) -> Option<&'static Strategy> {
     static POD_CERTIFICATE_REQUEST: Strategy = Strategy {
         unconditional_update: UnconditionalUpdate::Refused,
         selectable: fields::POD_CERTIFICATE_REQUEST,
-        validate_update: check::spec_update,
+        rules: groups::certificates::pod_request,
         ..STATUS_ROW
     };
     Some(match resource {
@@ -615,6 +619,7 @@ fn dynamic_resources(resource: &str) -> Option<&'static Strategy> {
     static SLICE: Strategy = Strategy {
         generation: Generation::Content,
         rules: groups::devices::slice,
+        warnings: groups::devices::slice_warnings,
         selectable: fields::RESOURCE_SLICE,
         prepare: kinds::resource_slice,
         ..PLAIN_ROW

@@ -685,21 +685,6 @@ fn preparation_refuses_what_only_a_new_object_must_not_say() {
             .collect();
         assert_eq!(texts, expect);
     }
-    let annotated = json!({"annotations": {"kubernetes.io/ingress.class": "a"}});
-    check(
-        "networking.k8s.io",
-        "ingresses",
-        json!({"metadata": annotated, "spec": {"ingressClassName": "b"}}),
-        &[
-            "metadata.annotations[kubernetes.io/ingress.class]: Invalid value: \"a\": can not be set when the class field is also set",
-        ],
-    );
-    check(
-        "networking.k8s.io",
-        "ingresses",
-        json!({"metadata": annotated, "spec": {}}),
-        &[],
-    );
     check(
         "events.k8s.io",
         "events",

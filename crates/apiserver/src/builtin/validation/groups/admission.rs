@@ -27,10 +27,27 @@ struct Strictness {
     names: bool,
 }
 
+/// Names with this end are for configurations in files of the server (KEP-5793).
+const STATIC_SUFFIX: &str = ".static.k8s.io";
+
+/// A new configuration, policy or binding is not named like one that comes from a file.
+pub(super) fn not_static(errors: &mut Errors, root: &Node<'_, '_>, old: Option<&Value>) {
+    let metadata = root.get("metadata");
+    let name = metadata.get("name");
+    if old.is_none() && name.text().ends_with(STATIC_SUFFIX) {
+        let detail = format!(
+            "names ending with {STATIC_SUFFIX:?} are reserved for static manifest-based configurations and cannot be managed via \
+             the API"
+        );
+        name.invalid(errors, detail);
+    }
+}
+
 /// A configuration of validating or mutating webhooks, which differ in one field only.
 pub(crate) fn webhooks(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
     let root = Node::root(object);
+    not_static(&mut errors, &root, old);
     let hooks = root.get("webhooks");
     let strict = old.map_or(
         Strictness {

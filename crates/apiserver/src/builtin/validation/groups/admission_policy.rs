@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::super::names::{dns_1035_label, qualified_name, subdomain};
-use super::admission::{check_rule, match_conditions};
+use super::admission::{check_rule, match_conditions, not_static};
 use super::format::{conditions, label_selector, path_segment};
 use super::node::{Errors, Node};
 
@@ -20,6 +20,7 @@ const AUDIT_EXPRESSION_MAX: usize = 5 * 1024;
 pub(crate) fn validating(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
     let root = Node::root(object);
+    not_static(&mut errors, &root, old);
     let spec = root.get("spec");
     policy(&mut errors, &spec, old);
     let (validations, annotations) = (spec.get("validations"), spec.get("auditAnnotations"));
@@ -231,9 +232,10 @@ pub(crate) fn validating_status(subresource: &str, new: &Value, _: &Value) -> Er
 }
 
 /// The binding of a validating policy.
-pub(crate) fn validating_binding(object: &Value, _: Option<&Value>) -> Errors {
+pub(crate) fn validating_binding(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
     let root = Node::root(object);
+    not_static(&mut errors, &root, old);
     let spec = root.get("spec");
     binding(&mut errors, &spec);
     let actions = spec.get("validationActions");
@@ -298,6 +300,7 @@ const MUTATING_OPERATIONS: &[&str] = &["*", "CONNECT", "CREATE", "UPDATE"];
 pub(crate) fn mutating(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
     let root = Node::root(object);
+    not_static(&mut errors, &root, old);
     let spec = root.get("spec");
     policy(&mut errors, &spec, old);
     mutating_operations(&mut errors, &spec.get("matchConstraints"));
@@ -353,9 +356,10 @@ fn check_mutation(errors: &mut Errors, mutation: &Node<'_, '_>) {
 }
 
 /// The binding of a mutating policy.
-pub(crate) fn mutating_binding(object: &Value, _: Option<&Value>) -> Errors {
+pub(crate) fn mutating_binding(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
     let root = Node::root(object);
+    not_static(&mut errors, &root, old);
     let spec = root.get("spec");
     binding(&mut errors, &spec);
     mutating_operations(&mut errors, &spec.get("matchResources"));

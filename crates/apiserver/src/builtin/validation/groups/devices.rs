@@ -570,3 +570,15 @@ pub(crate) fn taint_rule(object: &Value, _: Option<&Value>) -> Errors {
     check_taint(&mut errors, &root.get("spec.taint"));
     errors
 }
+
+/// Names of drivers are domains, which have no case.
+pub(crate) fn slice_warnings(object: &Value, _: Option<&Value>) -> Vec<String> {
+    let root = Node::root(object);
+    let driver = root.get("spec.driver").text();
+    if driver == driver.to_lowercase() {
+        return Vec::new();
+    }
+    vec![format!(
+        "spec.driver: driver names should be lowercase; {driver:?} contains uppercase characters"
+    )]
+}

@@ -11,6 +11,9 @@ fn webhooks() {
     for resource in ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"] {
         let to = (ADMISSION, resource);
         create(to, &hook(&[]), &[]);
+        let reserved = "metadata.name: Invalid value: \"a.static.k8s.io\": names ending with \".static.k8s.io\" are reserved for \
+                        static manifest-based configurations and cannot be managed via the API";
+        create(to, &json!({"metadata": {"name": "a.static.k8s.io"}}), &[reserved]);
         create(
             to,
             &json!({"webhooks": [{"name": "short", "clientConfig": {}, "timeoutSeconds": 31}]}),

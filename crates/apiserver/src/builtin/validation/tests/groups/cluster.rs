@@ -270,3 +270,51 @@ fn flow_control() {
         &[],
     );
 }
+
+#[test]
+fn certificates() {
+    let bundles = ("certificates.k8s.io/v1", "clustertrustbundles");
+    let block = |kind: &str, body: &str| format!("-----BEGIN {kind}-----\n{body}\n-----END {kind}-----\n");
+    let bundle = |name: &str, signer: &str, text: &str| json!({"metadata": {"name": name}, "spec": {"signerName": signer, "trustBundle": text}});
+    let good = block("CERTIFICATE", "MQ==");
+    create(
+        bundles,
+        &bundle("example.com:signer:a", "example.com/signer", &good),
+        &[],
+    );
+    create(bundles, &bundle("a", "", &good), &[]);
+    create(
+        bundles,
+        &bundle("a", "example.com/signer", &block("KEY", "MQ==")),
+        &[
+            "metadata.name: Invalid value: \"a\": ClusterTrustBundle for signerName example.com/signer must be named with prefix \
+             example.com:signer:",
+            "spec.trustBundle: Invalid value: \"<value omitted>\": entry 0 has bad block type: KEY",
+        ],
+    );
+    create(
+        bundles,
+        &bundle("a", "", &format!("{good}{good}")),
+        &["spec.trustBundle: Invalid value: \"<value omitted>\": duplicate trust anchor (indices [0 1])"],
+    );
+    create(
+        bundles,
+        &bundle("a", "", ""),
+        &["spec.trustBundle: Invalid value: \"<value omitted>\": at least one trust anchor must be provided"],
+    );
+    let request = json!({"spec": {
+        "signerName": "local", "podName": "p", "podUID": "1", "serviceAccountName": "s", "serviceAccountUID": "2",
+        "nodeName": "n", "nodeUID": "", "maxExpirationSeconds": 60,
+    }});
+    create(
+        ("certificates.k8s.io/v1beta1", "podcertificaterequests"),
+        &request,
+        &[
+            "spec.signerName: Invalid value: \"local\": must be a fully qualified domain and path of the form \
+             'example.com/signer-name'",
+            "spec.nodeUID: Invalid value: \"\": must not be empty",
+            "spec.maxExpirationSeconds: Invalid value: 60: must be in the range [3600, 7862400]",
+            "spec: Invalid value: exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set",
+        ],
+    );
+}

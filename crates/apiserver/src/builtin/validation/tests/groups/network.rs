@@ -94,6 +94,18 @@ fn ingresses() {
             "annotation \"kubernetes.io/ingress.class\" is deprecated, please use 'spec.ingressClassName' instead",
         ],
     );
+    let both = json!({
+        "metadata": {"annotations": {"kubernetes.io/ingress.class": "a"}},
+        "spec": {"ingressClassName": "b", "defaultBackend": {"service": {"name": "s", "port": {"number": 80}}}},
+    });
+    create(
+        to,
+        &both,
+        &[
+            "annotations.kubernetes.io/ingress.class: Invalid value: \"a\": must match `ingressClassName` when both are specified",
+        ],
+    );
+    create(to, &with(&both, &[("/spec/ingressClassName", json!("a"))]), &[]);
     let classes = ("networking.k8s.io/v1", "ingressclasses");
     let class = |parameters: Value| json!({"spec": {"controller": "a.b/c", "parameters": parameters}});
     create(classes, &class(json!({"kind": "K", "name": "n"})), &[]);
@@ -264,4 +276,22 @@ fn endpoint_slices() {
         &slice("FQDN", "a.b"),
         &["spec.addressType: FQDN endpoints are deprecated"],
     );
+}
+
+#[test]
+fn the_old_topology_of_endpoints_is_read_once_more() {
+    let to = ("discovery.k8s.io/v1", "endpointslices");
+    let slice = |address: &str, node: &str| json!({"addressType": "IPv4", "endpoints": [{"addresses": [address], "deprecatedTopology": {"kubernetes.io/hostname": node}}]});
+    let stored = slice("10.0.0.1", "n");
+    let (created, _) = complete(to, &stored, None);
+    assert_eq!(created["endpoints"], json!([{"addresses": ["10.0.0.1"]}]));
+    let (same, _) = complete(to, &stored, Some(&stored));
+    assert_eq!(same["endpoints"], stored["endpoints"]);
+    let (moved, _) = complete(to, &slice("10.0.0.2", "n"), Some(&stored));
+    assert_eq!(
+        moved["endpoints"],
+        json!([{"addresses": ["10.0.0.2"], "nodeName": "n"}])
+    );
+    let (other, _) = complete(to, &slice("10.0.0.2", "m"), Some(&stored));
+    assert_eq!(other["endpoints"], json!([{"addresses": ["10.0.0.2"]}]));
 }

@@ -121,3 +121,23 @@ fn budgets() {
         ],
     );
 }
+
+#[test]
+fn the_marker_of_the_first_budgets_stands_alone() {
+    let marker = |operator: &str| json!({"key": "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match", "operator": operator});
+    let check = |selector: Value, expect: Value| {
+        let (object, _) = complete(
+            ("policy/v1", "poddisruptionbudgets"),
+            &json!({"spec": {"selector": selector}}),
+            None,
+        );
+        assert_eq!(object["spec"]["selector"], expect);
+    };
+    let none = json!({"matchExpressions": [marker("Exists")]});
+    check(none.clone(), none);
+    check(json!({"matchExpressions": [marker("DoesNotExist")]}), json!({}));
+    check(
+        json!({"matchLabels": {"a": "b"}, "matchExpressions": [marker("Exists")]}),
+        json!({"matchLabels": {"a": "b"}}),
+    );
+}

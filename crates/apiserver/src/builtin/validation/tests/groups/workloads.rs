@@ -510,3 +510,76 @@ fn cron_jobs() {
         ],
     );
 }
+
+#[test]
+fn reports_on_jobs() {
+    let jobs = ("batch/v1", "jobs");
+    let job = json!({"spec": {"template": template("Never")}});
+    let condition = |kind: &str| json!({"type": kind, "status": "True"});
+    let start = "2020-01-01T00:00:00Z";
+    let done = json!({
+        "startTime": start, "completionTime": "2020-01-01T00:01:00Z", "succeeded": 1,
+        "conditions": [condition("SuccessCriteriaMet"), condition("Complete")],
+    });
+    report(
+        jobs,
+        &job,
+        done.clone(),
+        json!({"startTime": start, "active": 1, "ready": 1}),
+        &[],
+    );
+    report(
+        jobs,
+        &job,
+        json!({"startTime": start, "active": 1, "conditions": [condition("Complete"), condition("Failed")]}),
+        json!({"startTime": start, "active": 1}),
+        &[
+            "status.conditions: Invalid value: cannot set Complete=True and Failed=true conditions",
+            "status.conditions: Invalid value: cannot set Failed=True condition without the FailureTarget=true condition",
+            "status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
+            "status.completionTime: Required value: completionTime is required for Complete jobs",
+            "status.active: Invalid value: 1: active>0 is invalid for finished job",
+        ],
+    );
+    report(
+        jobs,
+        &job,
+        json!({"startTime": "2020-01-01T00:00:01Z", "succeeded": 0}),
+        done,
+        &[
+            "status.conditions: Invalid value: cannot disable the terminal Complete=True condition",
+            "status.conditions: Invalid value: cannot disable the SuccessCriteriaMet=True condition",
+            "status.startTime: Invalid value: \"2020-01-01T00:00:01Z\": field is immutable for unsuspended job once set",
+            "status.succeeded: Invalid value: 0: cannot decrease the succeeded counter",
+        ],
+    );
+    let indexed = with(
+        &job,
+        &[
+            ("/spec/completionMode", json!("Indexed")),
+            ("/spec/completions", json!(5)),
+            ("/spec/backoffLimitPerIndex", json!(1)),
+        ],
+    );
+    report(
+        jobs,
+        &indexed,
+        json!({"completedIndexes": "0-2,4", "failedIndexes": "2-3", "uncountedTerminatedPods": {"succeeded": ["a", ""], "failed": ["a"]}}),
+        json!({}),
+        &[
+            "status.failedIndexes: Invalid value: \"2-3\": failedIndexes and completedIndexes overlap at index: 2",
+            "status.uncountedTerminatedPods.succeeded[1]: Invalid value: \"\": must not be empty",
+            "status.uncountedTerminatedPods.failed[0]: Duplicate value: \"a\"",
+        ],
+    );
+    report(
+        jobs,
+        &indexed,
+        json!({"completedIndexes": "0-9", "ready": 1}),
+        json!({}),
+        &[
+            "status.completedIndexes: Invalid value: \"0-9\": error parsing completedIndexes: too large index: \"9\"",
+            "status.ready: Invalid value: 1: cannot set more ready pods than active",
+        ],
+    );
+}

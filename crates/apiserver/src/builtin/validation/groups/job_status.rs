@@ -1,0 +1,278 @@
+//! What a controller may report of a job: conditions that end it are final, and its parts fit together.
+//!
+//! Upstream: `ValidateJobUpdateStatus` in `pkg/apis/batch/validation/validation.go` and `getStatusValidationOptions` in
+//! `pkg/registry/batch/job/strategy.go`. Rules about two fields hold where one of them changes, so that a report on other things
+//! goes through while a change of the specification is still to be followed.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::batch::{count_indexes, has_condition, index_interval, is_indexed};
+use super::node::{Errors, Node};
+
+/// The report and what it is compared with.
+struct Report<'v, 'p> {
+    spec: Node<'v, 'p>,
+    now: Node<'v, 'p>,
+    before: Node<'v, 'p>,
+}
+
+impl Report<'_, '_> {
+    fn is(&self, kind: &str) -> bool {
+        has_condition(&self.now, kind)
+    }
+
+    fn was(&self, kind: &str) -> bool {
+        has_condition(&self.before, kind)
+    }
+
+    fn is_finished(&self) -> bool {
+        self.is("Complete") || self.is("Failed")
+    }
+
+    /// Whether a condition or the end of the job differs from before.
+    fn turns(&self, kind: &str) -> bool {
+        self.is(kind) != self.was(kind)
+    }
+
+    fn ends(&self) -> bool {
+        self.is_finished() != (self.was("Complete") || self.was("Failed"))
+    }
+
+    fn changes(&self, field: &str) -> bool {
+        !self.now.get(field).equals(&self.before.get(field))
+    }
+}
+
+/// A write to the status of a job.
+pub(crate) fn job_status(subresource: &str, new: &Value, old: &Value) -> Errors {
+    let mut errors = Errors::new();
+    if subresource != "status" {
+        return errors;
+    }
+    let (new, old) = (Node::root(new), Node::root(old));
+    let report = Report {
+        spec: new.get("spec"),
+        now: new.get("status"),
+        before: old.get("status"),
+    };
+    let counters = ["active", "succeeded", "failed", "ready", "terminating"];
+    report.now.check_counters(&mut errors, &counters);
+    uncounted_pods(&mut errors, &report);
+    conditions(&mut errors, &report);
+    times(&mut errors, &report);
+    counts(&mut errors, &report);
+    indexes(&mut errors, &report);
+    errors
+}
+
+fn uncounted_pods(errors: &mut Errors, report: &Report<'_, '_>) {
+    let pods = report.now.get("uncountedTerminatedPods");
+    let mut seen = HashSet::new();
+    for list in ["succeeded", "failed"] {
+        for uid in pods.get(list).items() {
+            if uid.is_empty() {
+                uid.invalid(errors, "must not be empty");
+            } else if !seen.insert(uid.text()) {
+                uid.duplicate(errors);
+            }
+        }
+    }
+    let may_differ = report.ends() || report.changes("uncountedTerminatedPods");
+    if may_differ && report.is_finished() && !seen.is_empty() {
+        pods.invalid(errors, "must be empty for finished job");
+    }
+}
+
+fn conditions(errors: &mut Errors, report: &Report<'_, '_>) {
+    let (is, was, turns) = (
+        |kind: &str| report.is(kind),
+        |kind: &str| report.was(kind),
+        |kind: &str| report.turns(kind),
+    );
+    let met = "SuccessCriteriaMet";
+    let is_over_budget = report.changes("failedIndexes");
+    let without_criteria = report.spec.get("successPolicy").is_set() && !is(met) && is("Complete");
+    let rules = [
+        (
+            (turns("Complete") || turns("Failed")) && is("Complete") && is("Failed"),
+            "cannot set Complete=True and Failed=true conditions",
+        ),
+        (
+            (turns("Complete") || turns("FailureTarget")) && is("Complete") && is("FailureTarget"),
+            "cannot set Complete=True and FailureTarget=true conditions",
+        ),
+        (
+            (turns("Failed") || is_over_budget) && is("Failed") && !is("FailureTarget"),
+            "cannot set Failed=True condition without the FailureTarget=true condition",
+        ),
+        (
+            (turns("Complete") || turns(met)) && is("Complete") && !is(met),
+            "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
+        ),
+        (
+            is(met) && is("Failed"),
+            "cannot set SuccessCriteriaMet=True and Failed=true conditions",
+        ),
+        (
+            is(met) && is("FailureTarget"),
+            "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions",
+        ),
+        (
+            without_criteria,
+            "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True",
+        ),
+        (
+            was("Failed") && !is("Failed"),
+            "cannot disable the terminal Failed=True condition",
+        ),
+        (
+            was("Complete") && !is("Complete"),
+            "cannot disable the terminal Complete=True condition",
+        ),
+        (
+            was("FailureTarget") && !is("FailureTarget"),
+            "cannot disable the terminal FailureTarget=True condition",
+        ),
+        (
+            was(met) && !is(met),
+            "cannot disable the SuccessCriteriaMet=True condition",
+        ),
+        (
+            was("Complete") && !was(met) && is(met),
+            "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions",
+        ),
+    ];
+    let list = report.now.get("conditions");
+    for (is_broken, detail) in rules {
+        if is_broken {
+            list.invalid_unshown(errors, detail);
+        }
+    }
+}
+
+fn times(errors: &mut Errors, report: &Report<'_, '_>) {
+    let (start, end) = (report.now.get("startTime"), report.now.get("completionTime"));
+    let (started, ended) = (
+        report.before.get("startTime"),
+        report.before.get("completionTime"),
+    );
+    if report.turns("Complete") || report.changes("completionTime") {
+        if end.is_set() && !report.is("Complete") {
+            let detail = "cannot set completionTime when there is no Complete=True condition";
+            end.invalid(errors, detail);
+        }
+        if end.is_nil() && report.is("Complete") {
+            end.required(errors, "completionTime is required for Complete jobs");
+        }
+    }
+    // Times are kept in one form, so that they compare as texts.
+    let may_differ = report.changes("startTime") || report.changes("completionTime");
+    if may_differ && start.is_set() && end.is_set() && end.text() < start.text() {
+        end.invalid(errors, "must be equal to or after `startTime`");
+    }
+    if end.is_set() && ended.is_set() && !end.equals(&ended) {
+        end.invalid(errors, super::super::IMMUTABLE);
+    }
+    let suspend = report.spec.get("suspend").is_true();
+    let is_empty = suspend && report.spec.get("completions").int() == Some(0);
+    if (report.ends() || report.changes("startTime")) && !is_empty && start.is_nil() && report.is_finished() {
+        start.required(errors, "startTime is required for finished job");
+    }
+    let conditions = report.now.get("conditions");
+    let resumed = conditions
+        .list()
+        .iter()
+        .any(|condition| condition["type"] == "Suspended" && condition["status"] == "False");
+    let is_resuming = report.was("Suspended") && resumed;
+    if !is_resuming && started.is_set() && !start.equals(&started) && !suspend {
+        start.invalid(errors, "field is immutable for unsuspended job once set");
+    }
+}
+
+fn counts(errors: &mut Errors, report: &Report<'_, '_>) {
+    let now = |field| report.now.get(field);
+    let (active, ready, terminating) = (now("active"), now("ready"), now("terminating"));
+    if (report.ends() || report.changes("active")) && report.is_finished() && active.number() > 0 {
+        active.invalid(errors, "active>0 is invalid for finished job");
+    }
+    if (report.ends() || report.changes("terminating")) && report.is_finished() && terminating.number() > 0 {
+        terminating.invalid(errors, "terminating>0 is invalid for finished job");
+    }
+    let may_differ = report.changes("ready") || report.changes("active");
+    if may_differ && ready.is_set() && ready.number() > active.number() {
+        ready.invalid(errors, "cannot set more ready pods than active");
+    }
+    let (failed, succeeded) = (now("failed"), now("succeeded"));
+    if failed.number() < report.before.get("failed").number() {
+        let detail = "cannot decrease the failed counter";
+        failed.invalid_as(errors, failed.number(), detail);
+    }
+    // A job of as many pods as completions can be scaled down.
+    let completions = report.spec.get("completions");
+    let is_elastic = is_indexed(&report.spec) && completions.equals(&report.spec.get("parallelism"));
+    if !is_elastic && succeeded.number() < report.before.get("succeeded").number() {
+        let detail = "cannot decrease the succeeded counter";
+        succeeded.invalid_as(errors, succeeded.number(), detail);
+    }
+}
+
+fn indexes(errors: &mut Errors, report: &Report<'_, '_>) {
+    let (completed, failed) = (
+        report.now.get("completedIndexes"),
+        report.now.get("failedIndexes"),
+    );
+    let (completed_changes, failed_changes) = (
+        report.changes("completedIndexes"),
+        report.changes("failedIndexes"),
+    );
+    let completions = report.spec.get("completions").int();
+    let has_backoff = report.spec.get("backoffLimitPerIndex").is_set();
+    if let (true, Some(completions)) = (completed_changes, completions)
+        && let Err(error) = count_indexes(completed.text(), completions)
+    {
+        completed.invalid(errors, format!("error parsing completedIndexes: {error}"));
+    }
+    if let (true, Some(completions)) = (failed_changes && has_backoff, completions)
+        && let Err(error) = count_indexes(failed.text(), completions)
+    {
+        failed.invalid(errors, format!("error parsing failedIndexes: {error}"));
+    }
+    if completed_changes && !completed.is_empty() && !is_indexed(&report.spec) {
+        let detail = "cannot set non-empty completedIndexes when non-indexed completion mode";
+        completed.invalid(errors, detail);
+    }
+    if failed_changes && !has_backoff && failed.is_set() {
+        let detail = "cannot set non-null failedIndexes when backoffLimitPerIndex is null";
+        failed.invalid(errors, detail);
+    }
+    if let (true, Some(completions)) = (failed_changes || completed_changes, completions)
+        && let Some(index) = overlap(completed.text(), failed.text(), completions)
+    {
+        let detail = format!("failedIndexes and completedIndexes overlap at index: {index}");
+        failed.invalid(errors, detail);
+    }
+}
+
+/// The first index that two lists share; intervals that cannot be read are passed over.
+fn overlap(completed: &str, failed: &str, completions: i64) -> Option<i64> {
+    let read = |text: &str| -> Vec<(i64, i64)> {
+        text.split(',')
+            .filter_map(|interval| index_interval(interval, completions).ok())
+            .collect()
+    };
+    let (completed, failed) = (read(completed), read(failed));
+    let (mut left, mut right) = (completed.iter().peekable(), failed.iter().peekable());
+    while let (Some((first, last)), Some((start, end))) = (left.peek(), right.peek()) {
+        if first <= end && start <= last {
+            return Some(*first.max(start));
+        }
+        if first <= start {
+            left.next();
+        } else {
+            right.next();
+        }
+    }
+    None
+}
