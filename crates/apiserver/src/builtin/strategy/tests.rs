@@ -323,7 +323,7 @@ fn subresources_change_only_their_part() {
         "certificates.k8s.io",
         "certificatesigningrequests",
         "approval",
-        sent.clone(),
+        sent,
         &request,
     );
     expect(
