@@ -3,19 +3,16 @@
 //! Upstream: apiserver `pkg/endpoints/installer.go`, where actions are `CONNECT`, and the options that each kind of connection takes as
 //! parameters of its query (`k8s.io/api` `core/v1/types.go`).
 
-use kubewright_kinds as kinds;
 use serde_json::{Map, Value, json};
 
 use super::operation::{Parameter, capitalized, list, tag, words};
-use crate::registry::{Resource, Subresource};
+use crate::builtin::connect::Connection;
+use crate::registry::{Resource, Subresource, SubresourceKind};
 use kubewright_core::Scope;
 
-/// Whether a subresource is a connection: what discovery calls its kind are options, which the table of kinds does not have.
-pub(super) fn is_connection(resource: &Resource, subresource: &Subresource) -> bool {
-    let Subresource {
-        group, version, kind, ..
-    } = subresource;
-    resource.model.builtin_type().is_some() && kinds::table().kind(group, version, kind).is_none()
+/// Whether a subresource is a connection. Logs are not: they are read as an object is.
+pub(super) fn is_connection(subresource: &Subresource) -> bool {
+    matches!(&subresource.behaviour, SubresourceKind::Connect(connection) if *connection != Connection::Log)
 }
 
 /// Adds the paths of a connection. What is passed through a proxy has paths of its own, below.

@@ -116,7 +116,7 @@ pub(super) fn add_paths(paths: &mut Map<String, Value>, resource: &Resource, typ
     let place = in_item.strip_suffix(&[PRETTY]).unwrap_or(in_item);
     for subresource in &resource.subresources {
         let path = format!("{item}/{}", subresource.name);
-        if connect::is_connection(resource, subresource) {
+        if connect::is_connection(subresource) {
             connect::add_paths(paths, &path, resource, subresource, place);
             continue;
         }
