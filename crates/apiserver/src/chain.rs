@@ -19,7 +19,7 @@ use crate::handlers::{self, Call};
 use crate::registry::Resource;
 use crate::request::{RequestInfo, Verb, is_watch, time_limit};
 use crate::server::Server;
-use crate::{discovery, health, impersonation};
+use crate::{compression, discovery, health, impersonation};
 
 /// Answers a request. Whatever goes wrong is an answer too.
 pub(crate) async fn handle(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
@@ -28,10 +28,11 @@ pub(crate) async fn handle(server: &Arc<Server>, request: Request<Body>) -> Resp
     // No lock is poisoned and nothing is half done in memory: a handler changes what is shared in one step, or in the store.
     let mut response = match AssertUnwindSafe(route(server, &parts, body)).catch_unwind().await {
         Ok(Ok(response)) => response,
-        Ok(Err(error)) => error.into_response(),
-        Err(panic) => panicked(&parts, panic.as_ref()).into_response(),
+        Ok(Err(error)) => failure(&parts, error),
+        Err(panic) => failure(&parts, panicked(&parts, panic.as_ref())),
     };
     handlers::write_warnings(&mut response);
+    response = compression::compress(compression::accepts_gzip(&parts.headers), response).await;
     let headers = response.headers_mut();
     headers.insert(AUDIT_ID, audit_id);
     // Clients must not keep answers that another identity might be refused (server/filters/cache_control.go).
@@ -39,6 +40,11 @@ pub(crate) async fn handle(server: &Arc<Server>, request: Request<Body>) -> Resp
         .entry(http::header::CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-cache, private"));
     response
+}
+
+/// A failure in the words that the client reads.
+fn failure(parts: &Parts, error: ApiError) -> Response<Body> {
+    handlers::failure(error, &parts.headers, parts.uri.query().unwrap_or_default())
 }
 
 /// The answer to a request that hit a fault of the server (server/filters/wrap.go).
@@ -138,7 +144,7 @@ async fn resource(
     if warnings.is_empty() {
         return result;
     }
-    let mut response = result.unwrap_or_else(ApiError::into_response);
+    let mut response = result.unwrap_or_else(|error| failure(parts, error));
     handlers::warn(&mut response, &warnings);
     Ok(response)
 }

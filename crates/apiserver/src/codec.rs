@@ -1,15 +1,14 @@
 //! Bodies to objects and objects to bodies.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use bytes::Bytes;
 use kubewright_core::{FieldValidation, GroupVersionKind, Status};
 use kubewright_kinds::protobuf;
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::error::{ApiError, ApiResult};
+use crate::json;
 use crate::registry::path::{self, MAX_FINDINGS};
 use crate::request::media::BodyFormat;
 
@@ -30,7 +29,7 @@ pub(crate) fn read(bytes: &[u8], format: BodyFormat) -> ApiResult<Body> {
         BodyFormat::Json => read_json(bytes).map_err(|why| malformed("json parse error", &why)),
         BodyFormat::Yaml => read_yaml(bytes),
         BodyFormat::Protobuf => {
-            let decoded = protobuf::decode(bytes).map_err(|why| malformed("protobuf decode error", &why))?;
+            let decoded = protobuf::decode(bytes).map_err(|why| no_protobuf(bytes, &why))?;
             let mut value = decoded.value;
             if let Value::Object(fields) = &mut value {
                 fields.insert("apiVersion".into(), decoded.api_version.into());
@@ -44,22 +43,49 @@ pub(crate) fn read(bytes: &[u8], format: BodyFormat) -> ApiResult<Body> {
     }
 }
 
-/// Reads JSON, noting fields that are named twice, which `serde_json` alone passes over.
-pub(crate) fn read_json(bytes: &[u8]) -> Result<Body, serde_json::Error> {
-    let mut duplicate_fields = Vec::new();
-    let mut path = String::new();
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = Node {
-        path: &mut path,
-        duplicates: &mut duplicate_fields,
-    }
-    .deserialize(&mut deserializer)?;
-    deserializer.end()?;
+/// Reads JSON, noting fields that are named twice.
+///
+/// # Errors
+/// What is wrong with it, in Go's words.
+pub(crate) fn read_json(bytes: &[u8]) -> Result<Body, String> {
+    let document = json::read(bytes)?;
     Ok(Body {
-        value,
-        duplicate_fields,
+        value: document.value,
+        duplicate_fields: document.duplicate_fields,
     })
 }
+
+/// Reads a body as a value of a kind, which is named where it cannot be (apiserver pkg/endpoints/handlers/rest.go
+/// `transformDecodeError`).
+///
+/// # Errors
+/// 400 when it is malformed.
+pub(crate) fn read_as(kind: &str, bytes: &[u8], format: BodyFormat) -> ApiResult<Body> {
+    read(bytes, format).map_err(|error| {
+        let (why, summary) = (&error.status().message, summary(bytes));
+        Status::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {why} ({summary})"
+        ))
+        .into()
+    })
+}
+
+/// The beginning of a body: as it is where it may be JSON, in hexadecimal digits otherwise.
+fn summary(bytes: &[u8]) -> String {
+    let shown = &bytes[..bytes.len().min(SUMMARY_BYTES)];
+    let more = if bytes.len() > SUMMARY_BYTES { " ..." } else { "" };
+    match bytes.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(shown)),
+        Some(_) => {
+            let digits: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{digits}{more}")
+        }
+    }
+}
+
+/// How much of a body that cannot be read is shown.
+const SUMMARY_BYTES: usize = 30;
 
 fn read_yaml(bytes: &[u8]) -> ApiResult<Body> {
     let text = std::str::from_utf8(bytes).map_err(|why| malformed("yaml is not UTF-8", &why))?;
@@ -96,6 +122,20 @@ fn read_yaml(bytes: &[u8]) -> ApiResult<Body> {
     })
 }
 
+/// As apimachinery pkg/runtime/serializer/protobuf tells it.
+fn no_protobuf(bytes: &[u8], why: &protobuf::DecodeError) -> ApiError {
+    let message = match why {
+        _ if bytes.is_empty() => "empty data".to_owned(),
+        protobuf::DecodeError::NoMagic => format!(
+            "provided data does not appear to be a protobuf message, expected prefix {}",
+            format!("{:?}", protobuf::MAGIC).replace(',', "")
+        ),
+        _ if bytes == protobuf::MAGIC => "empty body".to_owned(),
+        other => other.to_string(),
+    };
+    Status::bad_request(message).into()
+}
+
 fn malformed(what: &str, why: &dyn fmt::Display) -> ApiError {
     Status::bad_request(format!("couldn't get version/kind; {what}: {why}")).into()
 }
@@ -105,6 +145,10 @@ fn malformed(what: &str, why: &dyn fmt::Display) -> ApiError {
 /// # Errors
 /// 400 in the words of apiserver pkg/endpoints/handlers/create.go and apimachinery's serializer.
 pub(crate) fn expect_kind(value: &mut Value, expect: &GroupVersionKind) -> ApiResult<()> {
+    // Go decodes `null`, which is also what an empty YAML document is, into an object without any field.
+    if value.is_null() {
+        *value = Value::Object(Map::new());
+    }
     let Value::Object(fields) = value else {
         return Err(malformed(
             "json parse error",
@@ -190,103 +234,6 @@ pub(crate) fn to_json(value: &Value) -> Bytes {
     serde_json::to_vec(value).unwrap_or_default().into()
 }
 
-/// Reads one value and notes duplicate fields below it.
-struct Node<'a> {
-    path: &'a mut String,
-    duplicates: &'a mut Vec<String>,
-}
-
-impl<'de> DeserializeSeed<'de> for Node<'_> {
-    type Value = Value;
-
-    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Node<'_> {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_none<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_some<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        Value::deserialize(deserializer)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        let mut items = Vec::new();
-        let length = self.path.len();
-        loop {
-            // Writing to a string cannot fail.
-            let _ = write!(self.path, "[{}]", items.len());
-            let item = seq.next_element_seed(Node {
-                path: &mut *self.path,
-                duplicates: &mut *self.duplicates,
-            })?;
-            self.path.truncate(length);
-            match item {
-                Some(item) => items.push(item),
-                None => return Ok(Value::Array(items)),
-            }
-        }
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let mut fields = Map::new();
-        let length = self.path.len();
-        while let Some(key) = map.next_key::<String>()? {
-            if length > 0 {
-                self.path.push('.');
-            }
-            self.path.push_str(&key);
-            if fields.contains_key(&key) && self.duplicates.len() < MAX_FINDINGS {
-                self.duplicates.push(path::beginning(self.path));
-            }
-            let value = map.next_value_seed(Node {
-                path: &mut *self.path,
-                duplicates: &mut *self.duplicates,
-            })?;
-            self.path.truncate(length);
-            fields.insert(key, value);
-        }
-        Ok(Value::Object(fields))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -332,6 +279,7 @@ mod tests {
             (json!({"apiVersion": "apps/v1", "kind": "Pod"}), false),
             (json!({"kind": 1}), false),
             (json!([]), false),
+            (json!(null), true),
         ] {
             assert_eq!(expect_kind(&mut value, &expect).is_ok(), fits, "{value}");
             if fits {

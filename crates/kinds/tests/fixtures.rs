@@ -1,7 +1,7 @@
-//! Upstream's round-trip fixtures: every kind as JSON and as protobuf, as Go's encoders wrote it.
+//! Upstream's round-trip fixtures: every kind as JSON, YAML and protobuf, as Go's encoders wrote it.
 //!
 //! `KUBEWRIGHT_FIXTURES` names a folder with `builtin-kinds`, which is `testdata/HEAD` of github.com/kubernetes/api and
-//! its sister modules. A fixture of a kind that Kubernetes 1.37 does not have any more is reported as ignored.
+//! its sister modules. The kinds that Kubernetes 1.37 does not have any more are listed in `not_served.txt`, and their fixtures ignored.
 
 #![expect(clippy::unwrap_used, reason = "a broken fixture should stop the test")]
 
@@ -31,17 +31,31 @@ fn trials(folder: &Path) -> Vec<Trial> {
         .filter_map(|name| Some(name.strip_suffix(".pb")?.to_owned()))
         .collect::<BTreeSet<_>>();
     assert!(!names.is_empty(), "no fixtures in {}", folder.display());
-    names
+    let found = names
+        .iter()
+        .filter(|name| NOT_SERVED.lines().any(|line| line == *name))
+        .count();
+    let count = Trial::test(format!("{found} kinds are not served"), move || {
+        match found == NOT_SERVED.lines().filter(|line| !line.starts_with('#')).count() {
+            true => Ok(()),
+            false => Err("not_served.txt names kinds that there are no fixtures of".into()),
+        }
+    });
+    let fixtures = names
         .into_iter()
-        .flat_map(|name| fixture_trials(&folder.join(name)))
-        .collect()
+        .flat_map(|name| fixture_trials(&folder.join(name)));
+    std::iter::once(count).chain(fixtures).collect()
 }
 
-/// What is known of one fixture: the two files.
+/// The fixtures of kinds that are not served any more, a name a line.
+const NOT_SERVED: &str = include_str!("not_served.txt");
+
+/// What is known of one fixture: the three files.
 #[derive(Clone)]
 struct Fixture {
     json: Json,
     bytes: Vec<u8>,
+    yaml: Vec<u8>,
 }
 
 fn fixture_trials(path: &Path) -> Vec<Trial> {
@@ -56,20 +70,47 @@ fn fixture_trials(path: &Path) -> Vec<Trial> {
     if kind.is_empty() {
         // Only an event of a watch travels without its type.
         return vec![Trial::test(format!("event {name}"), move || {
-            watch_event(&Fixture { json, bytes })
+            watch_event(&Fixture {
+                json,
+                bytes,
+                yaml: Vec::new(),
+            })
         })];
     }
     let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
     let is_known = table().kind(group, version, &kind).is_some();
+    let is_listed = NOT_SERVED.lines().any(|line| line == name);
     // Some JSON fixtures of meta types are written without their type; the envelope has it.
     json["apiVersion"] = api_version.into();
     json["kind"] = kind.into();
-    let fixture = Fixture { json, bytes };
+    let fixture = Fixture {
+        json,
+        bytes,
+        yaml: file("yaml"),
+    };
+    let listed = Trial::test(format!("served {name}"), move || match is_known != is_listed {
+        true => Ok(()),
+        false => Err("not_served.txt says otherwise than the table".into()),
+    });
     let trial = |check: fn(&Fixture) -> Result<(), Failed>, what: &str| {
         let fixture = fixture.clone();
         Trial::test(format!("{what} {name}"), move || check(&fixture)).with_ignored_flag(!is_known)
     };
-    vec![trial(decodes, "decode"), trial(encodes, "encode")]
+    vec![
+        listed,
+        trial(decodes, "decode"),
+        trial(encodes, "encode"),
+        trial(reads_yaml, "yaml"),
+    ]
+}
+
+/// JSON and YAML are one object.
+fn reads_yaml(fixture: &Fixture) -> Result<(), Failed> {
+    let mut yaml: Json = kubewright_yaml::from_slice(&fixture.yaml)?;
+    for key in ["apiVersion", "kind"] {
+        yaml[key] = fixture.json[key].clone();
+    }
+    same(&yaml, &fixture.json)
 }
 
 fn decodes(fixture: &Fixture) -> Result<(), Failed> {

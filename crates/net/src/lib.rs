@@ -24,6 +24,7 @@ mod body;
 mod connect;
 mod error;
 mod identity;
+mod linger;
 mod proxy;
 mod serve;
 mod service;

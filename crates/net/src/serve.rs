@@ -23,6 +23,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::body::Body;
 use crate::identity::{Peer, Transport};
+use crate::linger::{Lingering, Unread};
 use crate::service::HttpService;
 use crate::upgrade::Upgrade;
 
@@ -204,11 +205,12 @@ impl Listening {
         let builder = builder(&self.limits);
         let asked = Arc::new(AtomicBool::new(false));
         let silence = silence(self.limits.header_read_timeout, Arc::clone(&asked));
+        let unread = Unread::default();
         let connection = builder.serve_connection_with_upgrades(
-            TokioIo::new(stream),
+            TokioIo::new(Lingering::new(stream, unread.clone())),
             service_fn(move |request| {
                 asked.store(true, Ordering::Relaxed);
-                answer(service.clone(), peer.clone(), request)
+                answer(service.clone(), peer.clone(), unread.clone(), request)
             }),
         );
         let mut connection = pin!(connection);
@@ -271,13 +273,14 @@ const UPLOAD_CONNECTION_WINDOW: u32 = 4 << 20;
 async fn answer(
     service: HttpService,
     peer: Peer,
+    unread: Unread,
     mut request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
     let upgrade = request
         .headers()
         .contains_key(header::UPGRADE)
         .then(|| Upgrade::from_hyper(hyper::upgrade::on(&mut request)));
-    let mut request = request.map(Body::from);
+    let mut request = request.map(|body| unread.watch(Body::from(body)));
     request.extensions_mut().insert(peer);
     if let Some(upgrade) = upgrade {
         request.extensions_mut().insert(upgrade);

@@ -67,7 +67,7 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     let node = check(&binding)?;
     let now = call.server.now().to_string();
     update::change_unchecked(call, &options, |pod| bound(pod, &binding, &node, &now)).await?;
-    Ok(done(&incoming.warnings))
+    done(call, &incoming.warnings)
 }
 
 fn read(

@@ -20,7 +20,7 @@ use super::{Call, from_storage, lifecycle, list};
 use crate::builtin::strategy::Dependents;
 use crate::builtin::strategy::deletion::{self, DeleteStep};
 use crate::codec;
-use crate::error::{ApiError, ApiResult, json_response};
+use crate::error::{ApiError, ApiResult};
 use crate::request::{ReadOptions, media};
 use crate::storage::{GUARANTEED_UPDATE_TRIES, Key, Revision, StorageError, StoredObject};
 
@@ -51,7 +51,7 @@ pub(crate) async fn delete(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
                 uid: meta(&last, "uid").to_owned(),
                 ..StatusDetails::default()
             });
-            json_response(StatusCode::OK, serde_json::to_vec(&status).unwrap_or_default())
+            rendering.other(StatusCode::OK, &status)
         }
         Deleted::Ending(written) => {
             // Upstream keeps 200 here but for clients that asked by the old field (endpoints/handlers/delete.go).

@@ -37,7 +37,7 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     if let Some(budget) = ask(call, &options).await? {
         evict_by(call, &options, &budget).await?;
     }
-    Ok(done(&incoming.warnings))
+    done(call, &incoming.warnings)
 }
 
 /// How the pod is to be deleted, as the eviction says and the request adds.

@@ -8,6 +8,7 @@ mod conversion;
 mod create;
 mod delete;
 mod eviction;
+mod frame;
 mod lifecycle;
 mod list;
 mod list_body;
@@ -33,6 +34,7 @@ use kubewright_core::{GroupResource, Status, WriteOptions};
 use kubewright_net::{Body, Identity};
 
 pub(crate) use conversion::{from_storage, to_storage};
+pub(crate) use response::failure;
 pub(crate) use warning::{Recorder, warn, write_headers as write_warnings};
 
 use crate::chain::not_found;

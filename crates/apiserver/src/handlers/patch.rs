@@ -79,7 +79,7 @@ pub(super) fn kind_of(call: &Call<'_>) -> ApiResult<PatchKind> {
     let essence = MediaType::parse(header).essence;
     PatchKind::from_media_type(essence)
         .filter(|kind| offered.contains(&kind.media_type()))
-        .ok_or_else(|| media::unsupported_media_type(essence, offered))
+        .ok_or_else(|| media::unsupported_media_type(offered))
 }
 
 /// The media types of patches that are offered on a resource.
@@ -184,9 +184,9 @@ impl ReadPatch {
                         metadata::server_error(error.to_string())
                     }
                 }),
-                None => Err(media::unsupported_media_type(self.kind.media_type(), &[])),
+                None => Err(media::unsupported_media_type(&[])),
             },
-            PatchKind::Apply => Err(media::unsupported_media_type(self.kind.media_type(), &[])),
+            PatchKind::Apply => Err(media::unsupported_media_type(&[])),
         }
     }
 }

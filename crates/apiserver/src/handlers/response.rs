@@ -1,10 +1,14 @@
 //! Objects on their way to the client, in the shape it asked for.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use http::{HeaderValue, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use jiff::Timestamp;
 use kubewright_core::Status;
+use kubewright_kinds::protobuf::{self, Versionless};
 use kubewright_net::Body;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::list_body::{self, Delivery};
@@ -12,7 +16,7 @@ use super::{Call, from_storage};
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
 use crate::registry::Resource;
-use crate::request::media::{self, Accepted, Encoding, Shape};
+use crate::request::media::{self, Accepted, Encoding, Endpoint, Shape};
 use crate::storage::StoredObject;
 use crate::table::{self, IncludeObject, TableVersion};
 
@@ -30,23 +34,17 @@ impl<'a> Rendering<'a> {
     /// # Errors
     /// 406 when nothing of it is offered, 400 for an `includeObject` that is none.
     pub(crate) fn new(call: &'a Call<'_>) -> ApiResult<Self> {
-        let mut pretty = false;
-        let mut include = IncludeObject::Metadata;
-        for (name, value) in form_urlencoded::parse(call.query.as_bytes()) {
-            match &*name {
-                "pretty" => pretty = !matches!(&*value, "false" | "0"),
-                "includeObject" => {
-                    include = IncludeObject::from_query(&value).ok_or_else(|| {
-                        ApiError::from(Status::bad_request(format!(
-                            "invalid includeObject value: {value:?}: supported values: \"None\", \"Metadata\", \"Object\""
-                        )))
-                    })?;
-                }
-                _ => {}
-            }
-        }
-        let accepted = media::negotiate(call.headers, pretty)?;
-        Ok(Self::with(&call.resource, accepted, include))
+        let accepted = media::negotiate(call.headers, call.query, endpoint(&call.resource))?;
+        Ok(Self::with(&call.resource, accepted, include_object(call.query)?))
+    }
+
+    /// The same for a stream of events.
+    ///
+    /// # Errors
+    /// As [`Rendering::new`], and 406 for what cannot be a stream.
+    pub(crate) fn for_stream(call: &'a Call<'_>) -> ApiResult<Self> {
+        let accepted = media::negotiate_stream(call.headers, call.query, endpoint(&call.resource))?;
+        Ok(Self::with(&call.resource, accepted, include_object(call.query)?))
     }
 
     /// The same for a stream, which outlives its request.
@@ -69,10 +67,28 @@ impl<'a> Rendering<'a> {
             && self.resource.is_storage_version()
     }
 
+    /// Whether stored objects can be sent as the protobuf that is kept of them.
+    pub(super) fn is_kept_protobuf(&self) -> bool {
+        self.accepted
+            == Accepted {
+                encoding: Encoding::Protobuf,
+                shape: Shape::Object,
+            }
+            && self.resource.is_storage_version()
+    }
+
     /// One stored object.
     pub(crate) fn stored(&self, code: StatusCode, object: &StoredObject) -> Response<Body> {
         if self.is_stored_form() && self.resource.is_stored_form(object) {
             return self.respond(code, object.wire());
+        }
+        if self.is_kept_protobuf() {
+            let (version, kind) = (self.resource.api_version(), &self.resource.kind);
+            return self.answer(
+                code,
+                protobuf_of(self.resource, object)
+                    .map(|item| item.seal(&version, kind, &object.revision().to_string()).into()),
+            );
         }
         self.object(code, &from_storage(self.resource, object.value()))
     }
@@ -80,7 +96,7 @@ impl<'a> Rendering<'a> {
     /// One object in the served version.
     pub(crate) fn object(&self, code: StatusCode, object: &Value) -> Response<Body> {
         let shaped = match self.accepted.shape {
-            Shape::Object => return self.respond(code, self.encode(object)),
+            Shape::Object => return self.answer(code, self.encode(object)),
             Shape::Metadata(version) => partial(object, version),
             Shape::Table(version) => {
                 let rows = vec![self.resource.printer.row(object, self.include, version, self.now)];
@@ -92,7 +108,15 @@ impl<'a> Rendering<'a> {
                 )
             }
         };
-        self.respond(code, self.encode(&shaped))
+        self.answer(code, self.encode(&shaped))
+    }
+
+    /// An object of a kind of its own, such as a `Status` or a `Scale`: it says itself what it is, and takes no other shape.
+    pub(crate) fn other(&self, code: StatusCode, object: &impl Serialize) -> Response<Body> {
+        match serde_json::to_value(object) {
+            Ok(object) => self.answer(code, self.encode(&object)),
+            Err(error) => ApiError::from(Status::internal_error(error)).into_response(),
+        }
     }
 
     /// A list. `metadata` is that of the list.
@@ -106,6 +130,9 @@ impl<'a> Rendering<'a> {
             let kind = &self.resource.list_kind;
             let body = list_body::json(kind, &self.resource.api_version(), metadata, items, delivery);
             return self.respond(StatusCode::OK, body);
+        }
+        if self.is_kept_protobuf() {
+            return self.answer(StatusCode::OK, self.list_protobuf(metadata, &items));
         }
         let objects = items.iter().map(|item| from_storage(self.resource, item.value()));
         let shaped = match self.accepted.shape {
@@ -133,7 +160,7 @@ impl<'a> Rendering<'a> {
                 table::table(metadata, rows, Some(&printer.columns()), version)
             }
         };
-        self.respond(StatusCode::OK, self.encode(&shaped))
+        self.answer(StatusCode::OK, self.encode(&shaped))
     }
 
     /// The object of a watch event. `is_first` says whether a Table still has to name its columns.
@@ -149,26 +176,117 @@ impl<'a> Rendering<'a> {
         }
     }
 
-    fn encode(&self, value: &Value) -> Bytes {
-        match self.accepted.encoding {
-            Encoding::Json => codec::to_json(value),
-            Encoding::PrettyJson => serde_json::to_vec_pretty(value).unwrap_or_default().into(),
-            Encoding::Yaml => kubewright_yaml::to_string(value).unwrap_or_default().into(),
+    fn list_protobuf(&self, metadata: &Value, items: &[StoredObject]) -> ApiResult<Bytes> {
+        let encoded = items
+            .iter()
+            .map(|item| Ok((protobuf_of(self.resource, item)?, item.revision().to_string())))
+            .collect::<ApiResult<Vec<_>>>()?;
+        let items = encoded.iter().map(|(item, version)| (&**item, version.as_str()));
+        protobuf::seal_list(
+            &self.resource.api_version(),
+            &self.resource.list_kind,
+            metadata,
+            items,
+        )
+        .map(Bytes::from)
+        .map_err(|error| Status::internal_error(error).into())
+    }
+
+    /// The bytes of an object that says what it is.
+    ///
+    /// # Errors
+    /// 500 for one that protobuf cannot hold, which no object is that came through the checks of its kind.
+    pub(super) fn encode(&self, value: &Value) -> ApiResult<Bytes> {
+        encode(self.accepted.encoding, value)
+    }
+
+    fn answer(&self, code: StatusCode, body: ApiResult<Bytes>) -> Response<Body> {
+        match body {
+            Ok(body) => self.respond(code, body),
+            Err(error) => error.into_response(),
         }
     }
 
     fn respond(&self, code: StatusCode, body: impl Into<Body>) -> Response<Body> {
-        let mut response = Response::new(body.into());
-        *response.status_mut() = code;
-        let media_type = match self.accepted.encoding {
-            Encoding::Json | Encoding::PrettyJson => "application/json",
-            Encoding::Yaml => "application/yaml",
-        };
-        response
-            .headers_mut()
-            .insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-        response
+        respond(self.accepted.encoding, code, body)
     }
+}
+
+/// What an endpoint for this resource can answer with.
+fn endpoint(resource: &Resource) -> Endpoint {
+    match resource.model.custom() {
+        Some(_) => Endpoint::Custom,
+        None => Endpoint::Builtin,
+    }
+}
+
+fn include_object(query: &str) -> ApiResult<IncludeObject> {
+    let mut include = IncludeObject::Metadata;
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        if name == "includeObject" {
+            include = IncludeObject::from_query(&value).ok_or_else(|| {
+                ApiError::from(Status::bad_request(format!(
+                    "invalid includeObject value: {value:?}: supported values: \"None\", \"Metadata\", \"Object\""
+                )))
+            })?;
+        }
+    }
+    Ok(include)
+}
+
+/// The protobuf of a stored object of a built-in kind, encoded once for all who ask.
+///
+/// # Errors
+/// 500 for an object that is not of its kind.
+pub(super) fn protobuf_of(resource: &Resource, object: &StoredObject) -> ApiResult<Arc<Versionless>> {
+    let kind = resource.model.builtin_type();
+    let kind = kind.ok_or_else(|| Status::internal_error("a custom resource has no protobuf"))?;
+    object
+        .protobuf(kind)
+        .map_err(|error| Status::internal_error(error).into())
+}
+
+/// Writes a failure in the way the client reads, or as JSON where it reads none of ours (apiserver
+/// pkg/endpoints/handlers/responsewriters/writers.go `ErrorNegotiated`).
+pub(crate) fn failure(error: ApiError, headers: &HeaderMap, query: &str) -> Response<Body> {
+    let Ok(accepted) = media::negotiate(headers, query, Endpoint::Status) else {
+        return error.into_response();
+    };
+    if accepted.encoding == Encoding::Json {
+        return error.into_response();
+    }
+    let encoded = serde_json::to_value(error.status()).map(|status| encode(accepted.encoding, &status));
+    let mut response = error.into_response();
+    if let Ok(Ok(body)) = encoded {
+        *response.body_mut() = Body::from(body);
+        let media_type = HeaderValue::from_static(accepted.encoding.media_type());
+        response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+    }
+    response
+}
+
+/// The bytes of an object that says what it is.
+///
+/// # Errors
+/// 500 for one that protobuf cannot hold.
+pub(super) fn encode(encoding: Encoding, value: &Value) -> ApiResult<Bytes> {
+    let text = |field: &str| value[field].as_str().unwrap_or_default();
+    Ok(match encoding {
+        Encoding::Json => codec::to_json(value),
+        Encoding::PrettyJson => serde_json::to_vec_pretty(value).unwrap_or_default().into(),
+        Encoding::Yaml => kubewright_yaml::to_string(value).unwrap_or_default().into(),
+        Encoding::Protobuf => protobuf::encode(text("apiVersion"), text("kind"), value)
+            .map_err(Status::internal_error)?
+            .into(),
+    })
+}
+
+fn respond(encoding: Encoding, code: StatusCode, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = code;
+    let media_type = HeaderValue::from_static(encoding.media_type());
+    response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+    response
 }
 
 /// The metadata of an object alone.

@@ -7,17 +7,18 @@ use kubewright_kinds as kinds;
 use kubewright_net::Body;
 use serde_json::{Map, Value, json};
 
+use super::response::Rendering;
 use super::write::{self, Written, meta};
 use super::{Call, apply, from_storage, patch, update};
 use crate::codec;
-use crate::error::{ApiError, ApiResult, json_response};
+use crate::error::{ApiError, ApiResult};
 use crate::fieldmanager::ScaleOwners;
 use crate::registry::ScalePaths;
 use crate::request::media;
 
 /// Answers with the scale of an object.
 pub(crate) async fn get(call: &Call<'_>, paths: &ScalePaths) -> ApiResult<Response<Body>> {
-    media::negotiate(call.headers, false)?;
+    let rendering = Rendering::new(call)?;
     let key = call.resource.key(call.namespace(), call.name()?);
     let found = call
         .server
@@ -31,7 +32,8 @@ pub(crate) async fn get(call: &Call<'_>, paths: &ScalePaths) -> ApiResult<Respon
             call.info.name.as_deref().unwrap_or(""),
         ))
     })?;
-    Ok(respond(&of(&from_storage(&call.resource, found.value()), paths)))
+    let scale = of(&from_storage(&call.resource, found.value()), paths);
+    Ok(rendering.other(StatusCode::OK, &scale))
 }
 
 /// Sets the number of replicas from a `Scale`.
@@ -87,6 +89,7 @@ async fn write(
     owners: &ScaleOwners,
     mut wanted: impl FnMut(&Value) -> ApiResult<Value>,
 ) -> ApiResult<Response<Body>> {
+    let rendering = Rendering::new(call)?;
     let written = update::change_whole(call, options, |current| {
         let mut present = of(current, paths);
         owners.to_scale(current, &mut present);
@@ -105,10 +108,11 @@ async fn write(
         Ok(changed)
     })
     .await?;
-    Ok(respond(&match written {
+    let scale = match written {
         Written::Stored(object) => of(&from_storage(&call.resource, object.value()), paths),
         Written::Shown(object) => of(&object, paths),
-    }))
+    };
+    Ok(rendering.other(StatusCode::OK, &scale))
 }
 
 fn scale_type() -> Option<&'static kinds::Type> {
@@ -214,8 +218,4 @@ fn set(object: &mut Value, path: &[String], value: Value) {
     if let Some(fields) = at.as_object_mut() {
         fields.insert(last.clone(), value);
     }
-}
-
-fn respond(scale: &Value) -> Response<Body> {
-    json_response(StatusCode::OK, codec::to_json(scale))
 }

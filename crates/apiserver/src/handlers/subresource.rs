@@ -7,11 +7,12 @@ use kubewright_kinds as kinds;
 use kubewright_net::Body;
 use serde_json::{Map, Value};
 
+use super::response::Rendering;
 use super::write::{self, Incoming};
 use super::{Call, Recorder};
 use crate::builtin::defaults;
 use crate::codec;
-use crate::error::{ApiError, ApiResult, json_response};
+use crate::error::{ApiError, ApiResult};
 use crate::registry::Model;
 use crate::request::{RequestInfo, Verb, media};
 use crate::storage::StoredObject;
@@ -27,7 +28,9 @@ pub(super) fn read(
     gvk: &GroupVersionKind,
     synonyms: &[&str],
 ) -> ApiResult<Incoming> {
-    let body = codec::read(body, media::body_format(call.headers)?)?;
+    // What cannot be answered is not done.
+    Rendering::new(call)?;
+    let body = codec::read_as(&gvk.kind, body, media::body_format(call.headers)?)?;
     let mut object = body.value;
     if object["apiVersion"]
         .as_str()
@@ -86,16 +89,16 @@ pub(super) fn of_status<'a>(call: &Call<'a>) -> Call<'a> {
 }
 
 /// The answer to what was done and has nothing to show.
-pub(super) fn done(warnings: &[String]) -> Response<Body> {
+///
+/// # Errors
+/// 406 for a client that does not read what is offered.
+pub(super) fn done(call: &Call<'_>, warnings: &[String]) -> ApiResult<Response<Body>> {
     let status = Status {
         code: StatusCode::CREATED.as_u16(),
         details: None,
         ..Status::success(StatusDetails::default())
     };
-    let mut response = json_response(
-        StatusCode::CREATED,
-        serde_json::to_vec(&status).unwrap_or_default(),
-    );
+    let mut response = Rendering::new(call)?.other(StatusCode::CREATED, &status);
     super::warn(&mut response, warnings);
-    response
+    Ok(response)
 }

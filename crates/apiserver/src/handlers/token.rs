@@ -7,18 +7,17 @@ use kubewright_core::{FieldError, FieldPath, GroupKind, GroupResource, GroupVers
 use kubewright_net::Body;
 use serde_json::{Value, json};
 
+use super::response::Rendering;
 use super::subresource::{self, find};
 use super::write::{self, meta, metadata};
 use super::{Call, create, lifecycle, warn};
-use crate::codec;
-use crate::error::{ApiError, ApiResult, json_response};
+use crate::error::{ApiError, ApiResult};
 use crate::ids;
-use crate::request::media;
 use crate::service_account::{BoundKind, Claims, Reference};
 
 /// Issues a token to the account that the path names.
 pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
-    media::negotiate(call.headers, false)?;
+    let rendering = Rendering::new(call)?;
     let options = write::options(call)?;
     let gvk = GroupVersionKind::new("authentication.k8s.io", "v1", "TokenRequest");
     let incoming = subresource::read(call, body, &options, &gvk, &[])?;
@@ -66,7 +65,7 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
         .checked_add(SignedDuration::from_secs(seconds))
         .unwrap_or(Timestamp::MAX);
     request["status"] = json!({"token": token, "expirationTimestamp": whole(until)});
-    let mut response = json_response(StatusCode::CREATED, codec::to_json(&request));
+    let mut response = rendering.other(StatusCode::CREATED, &request);
     warn(&mut response, &warnings);
     Ok(response)
 }

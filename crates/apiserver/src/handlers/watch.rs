@@ -18,10 +18,11 @@ use tokio::time::Instant;
 use super::list::malformed_unchecked;
 use super::response::Rendering;
 use super::selection::Selection;
-use super::{Call, from_storage};
+use super::{Call, frame, from_storage};
+use crate::compression;
 use crate::error::{ApiError, ApiResult};
 use crate::registry::Resource;
-use crate::request::media::Encoding;
+use crate::request::media::{Encoding, PROTOBUF_STREAM};
 use crate::request::{AskedVersion, ReadOptions};
 use crate::server::Server;
 use crate::storage::{
@@ -38,10 +39,8 @@ pub(crate) async fn watch(call: &Call<'_>) -> ApiResult<Response<Body>> {
     if let Some(name) = &call.info.name {
         selection.narrow_to_name(name)?;
     }
-    let rendering = Rendering::new(call)?;
-    if rendering.accepted.encoding == Encoding::Yaml {
-        return Err(crate::request::media::not_acceptable(&["application/json"]));
-    }
+    let rendering = Rendering::for_stream(call)?;
+    let is_protobuf = rendering.accepted.encoding == Encoding::Protobuf;
     let start = start(&options)?;
     let server = call.server;
     let timeout = timeout(options.timeout_seconds, server.options.min_watch_timeout);
@@ -53,6 +52,7 @@ pub(crate) async fn watch(call: &Call<'_>) -> ApiResult<Response<Body>> {
         accepted: rendering.accepted,
         include: rendering.include,
         is_stored_form: rendering.is_stored_form(),
+        is_kept_protobuf: rendering.is_kept_protobuf(),
         selection,
         start,
         watch: None,
@@ -70,15 +70,27 @@ pub(crate) async fn watch(call: &Call<'_>) -> ApiResult<Response<Body>> {
         ended: false,
         prefix: extent.prefix,
     };
-    let body = Body::stream(stream::unfold(Box::new(stream), |mut stream| async {
+    // Upstream compresses the watches that stand for a list (endpoints/handlers/watch.go `BeginStream`).
+    let is_list = options.allow_bookmarks && options.send_initial_events == Some(true);
+    let is_gzip = is_list && compression::accepts_gzip(call.headers);
+    let body = Body::stream(stream::unfold(Box::new(stream), move |mut stream| async move {
         let chunk = stream.next_chunk().await?;
+        let chunk = if is_gzip { compression::gzip(&chunk) } else { chunk };
         Some((Ok(chunk), stream))
     }));
     let mut response = Response::new(body);
+    if is_gzip {
+        compression::mark(response.headers_mut());
+    }
     *response.status_mut() = StatusCode::OK;
+    let media_type = if is_protobuf {
+        PROTOBUF_STREAM
+    } else {
+        Encoding::Json.media_type()
+    };
     response
         .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     Ok(response)
 }
 
@@ -127,6 +139,7 @@ struct EventStream {
     accepted: crate::request::media::Accepted,
     include: IncludeObject,
     is_stored_form: bool,
+    is_kept_protobuf: bool,
     start: Start,
     watch: Option<Watch>,
     /// What was read; reused from piece to piece.
@@ -364,8 +377,12 @@ impl EventStream {
             }
             return;
         }
-        let value = from_storage(&self.resource, object.value());
-        let frame = self.frame(change.as_str(), &value);
+        let frame = if self.is_kept_protobuf {
+            let frame = frame::stored(&self.resource, change.as_str(), &object);
+            frame.unwrap_or_else(|error| self.fail(error))
+        } else {
+            self.frame(change.as_str(), &from_storage(&self.resource, object.value()))
+        };
         out.extend_from_slice(&frame);
     }
 
@@ -403,22 +420,14 @@ impl EventStream {
 
     fn frame(&mut self, kind: &str, object: &Value) -> Bytes {
         let rendering = Rendering::with(&self.resource, self.accepted, self.include);
-        let object = rendering.event_object(object, self.is_first);
+        let frame = rendering.frame(kind, object, self.is_first);
         self.is_first = false;
-        let mut text = serde_json::to_vec(&json!({"type": kind, "object": object})).unwrap_or_default();
-        text.push(b'\n');
-        text.into()
+        frame.unwrap_or_else(|error| self.fail(error))
     }
 
     fn fail(&mut self, error: ApiError) -> Bytes {
         self.ended = true;
-        let mut text = serde_json::to_vec(&json!({
-            "type": WatchEventKind::Error.as_str(),
-            "object": error.status(),
-        }))
-        .unwrap_or_default();
-        text.push(b'\n');
-        text.into()
+        frame::failure(self.accepted.encoding, &error)
     }
 }
 

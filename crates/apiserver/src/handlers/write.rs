@@ -43,7 +43,7 @@ pub(crate) fn options(call: &Call<'_>) -> ApiResult<WriteOptions> {
 /// # Errors
 /// 415 for a format that is not understood, 400 for a body that is malformed or of another kind.
 pub(crate) fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> ApiResult<Incoming> {
-    let body = codec::read(body, media::body_format(call.headers)?)?;
+    let body = codec::read_as(&call.resource.kind, body, media::body_format(call.headers)?)?;
     shape(call, body.value, &body.duplicate_fields, options)
 }
 

@@ -39,7 +39,7 @@ impl Model {
         let mut found = Normalized::default();
         match self {
             Self::Builtin(ty) => Normalizer { found: &mut found }.object(ty, object, Path::Root, ty),
-            Self::Custom(model) => match model.normalize(object) {
+            Self::Custom(model) => match model.normalize(with_integers(object)) {
                 Ok(mut unknown) => {
                     unknown.truncate(MAX_FINDINGS);
                     unknown.iter_mut().for_each(path::cut);
@@ -91,6 +91,11 @@ impl Model {
             Self::Custom(_) => None,
         }
     }
+}
+
+fn with_integers(object: &mut Value) -> &mut Value {
+    crate::json::make_integers(object);
+    object
 }
 
 struct Normalizer<'a> {

@@ -5,6 +5,8 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use bytes::{BufMut, Bytes, BytesMut};
+use kubewright_kinds::Type;
+use kubewright_kinds::protobuf::{EncodeError, Versionless};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -41,6 +43,7 @@ struct Inner {
     create_revision: Revision,
     attributes: OnceLock<Arc<Attributes>>,
     fields: OnceLock<Arc<FieldValues>>,
+    protobuf: OnceLock<Arc<Versionless>>,
 }
 
 /// The values of one version of an object that field selectors compare, in the order of the names that they were taken by. The store
@@ -111,6 +114,7 @@ impl StoredObject {
             create_revision,
             attributes: OnceLock::new(),
             fields: OnceLock::new(),
+            protobuf: OnceLock::new(),
         }))
     }
 
@@ -212,6 +216,19 @@ impl StoredObject {
             .get_or_init(|| Arc::new(Attributes::parse(self.storage_bytes())))
     }
 
+    /// The object in protobuf, where the stored text is one of a built-in kind. Encoded at the first call, for all who ask later.
+    ///
+    /// # Errors
+    ///
+    /// When the text is no object of that kind.
+    pub(crate) fn protobuf(&self, kind: &Type) -> Result<Arc<Versionless>, EncodeError> {
+        if let Some(encoded) = self.0.protobuf.get() {
+            return Ok(encoded.clone());
+        }
+        let encoded = Arc::new(Versionless::encode(kind, &self.value())?);
+        Ok(self.0.protobuf.get_or_init(|| encoded).clone())
+    }
+
     /// The same state shown with another version, as the event of a deletion shows the last state with the revision of the
     /// deletion. Shares the bytes.
     #[must_use]
@@ -223,6 +240,7 @@ impl StoredObject {
             create_revision: self.0.create_revision,
             attributes: self.0.attributes.clone(),
             fields: self.0.fields.clone(),
+            protobuf: self.0.protobuf.clone(),
         }))
     }
 

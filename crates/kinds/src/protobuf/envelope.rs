@@ -64,6 +64,33 @@ where
     I: IntoIterator<Item = &'a [u8]>,
     I::IntoIter: DoubleEndedIterator,
 {
+    let ListParts {
+        items_tag,
+        metadata_tag,
+        metadata,
+    } = list_parts(api_version, kind, metadata)?;
+    let mut out = Writer::default();
+    end_envelope(&mut out);
+    let before = out.len();
+    for item in items.into_iter().rev() {
+        out.bytes_field(items_tag, item);
+    }
+    out.bytes_field(metadata_tag, &metadata);
+    out.end_message(2, out.len() - before);
+    start_envelope(&mut out, api_version, kind);
+    Ok(out.into_bytes())
+}
+
+/// What a list consists of besides its items.
+pub(super) struct ListParts {
+    pub(super) items_tag: u32,
+    pub(super) metadata_tag: u32,
+    /// The `ListMeta` as a bare message.
+    pub(super) metadata: Vec<u8>,
+}
+
+/// The parts of a list of this kind.
+pub(super) fn list_parts(api_version: &str, kind: &str, metadata: &Json) -> Result<ListParts, EncodeError> {
     let unknown = || EncodeError::UnknownKind {
         api_version: api_version.to_owned(),
         kind: kind.to_owned(),
@@ -75,16 +102,11 @@ where
         .type_named("io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta")
         .ok_or_else(unknown)?;
     let metadata = encode_message(list_meta, metadata).map_err(|e| e.within(|| "metadata".to_owned()))?;
-    let mut out = Writer::default();
-    end_envelope(&mut out);
-    let before = out.len();
-    for item in items.into_iter().rev() {
-        out.bytes_field(items_tag, item);
-    }
-    out.bytes_field(metadata_tag, &metadata);
-    out.end_message(2, out.len() - before);
-    start_envelope(&mut out, api_version, kind);
-    Ok(out.into_bytes())
+    Ok(ListParts {
+        items_tag,
+        metadata_tag,
+        metadata,
+    })
 }
 
 /// Encodes one event of a watch, a bare `WatchEvent`. `object` is encoded already, with its envelope.

@@ -13,6 +13,7 @@ mod decode;
 mod encode;
 mod envelope;
 mod time;
+mod versionless;
 mod wire;
 
 pub use decode::{DecodeError, Decoded, decode, decode_message};
@@ -20,6 +21,7 @@ pub use encode::{EncodeError, encode, encode_message};
 pub use envelope::{
     Envelope, decode_watch_event, encode_list, encode_watch_event, open_envelope, seal_envelope,
 };
+pub use versionless::{Versionless, seal_list};
 
 use crate::{Type, table};
 

@@ -51,6 +51,11 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
+    /// How many bytes are left.
+    pub(super) fn remaining(&self) -> usize {
+        self.rest.len()
+    }
+
     /// The next field's tag and wire type.
     pub(super) fn key(&mut self) -> Result<(u32, WireType), Malformed> {
         let key = self.varint()?;

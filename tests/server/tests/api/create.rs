@@ -116,7 +116,7 @@ async fn what_is_refused() {
             "does not match the expected API version (v1)",
         ),
         (MAPS, json!([]), 400, ""),
-        (MAPS, json!(null), 400, ""),
+        (MAPS, json!(null), 422, ""),
         (MAPS, json!("text"), 400, ""),
         (
             "/api/v1/namespaces/absent/configmaps",

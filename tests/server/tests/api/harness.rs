@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
 use kubewright_apiserver::{ApiServer, Options};
+use kubewright_kinds::protobuf;
 use kubewright_net::{Body, HttpService, Identity};
 use serde_json::{Value, json};
 
@@ -211,7 +212,7 @@ impl Answer {
     pub(crate) async fn read(response: Response<Body>) -> Self {
         let (parts, body) = response.into_parts();
         let bytes = body.collect_limited(256 << 20).await.unwrap();
-        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        let body = decode(&parts.headers, &bytes);
         Self {
             code: parts.status.as_u16(),
             headers: parts.headers,
@@ -231,6 +232,19 @@ impl Answer {
             .iter()
             .map(|value| std::str::from_utf8(value.as_bytes()).unwrap())
             .collect()
+    }
+}
+
+/// The object in an answer, in whichever of the three encodings it came; `null` for what is no object.
+fn decode(headers: &HeaderMap, bytes: &[u8]) -> Value {
+    let media_type = headers
+        .get("content-type")
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    match media_type {
+        PROTOBUF => protobuf::decode(bytes).unwrap().value,
+        "application/yaml" => kubewright_yaml::from_slice(bytes).unwrap(),
+        _ => serde_json::from_slice(bytes).unwrap_or(Value::Null),
     }
 }
 
@@ -315,6 +329,7 @@ pub(crate) fn deployment(name: &str) -> Value {
     }})
 }
 
+pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 pub(crate) const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 pub(crate) const PODS: &str = "/api/v1/namespaces/default/pods";
 pub(crate) const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";

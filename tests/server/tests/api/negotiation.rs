@@ -23,12 +23,6 @@ async fn forms_of_an_object_and_of_a_list() {
         for (accept, one, list, version) in [
             ("*/*", kind, format!("{kind}List"), ""),
             ("application/json", kind, format!("{kind}List"), ""),
-            (
-                "application/vnd.kubernetes.protobuf,application/json",
-                kind,
-                format!("{kind}List"),
-                "",
-            ),
             (table, "Table", "Table".to_owned(), "meta.k8s.io/v1"),
             (beta, "Table", "Table".to_owned(), "meta.k8s.io/v1beta1"),
             (kubectl, "Table", "Table".to_owned(), "meta.k8s.io/v1"),
@@ -62,7 +56,6 @@ async fn forms_of_an_object_and_of_a_list() {
         for accept in [
             "text/html",
             "application/cbor",
-            "application/vnd.kubernetes.protobuf",
             "application/json;as=Sculpture;g=meta.k8s.io;v=v1",
         ] {
             for ask in [format!("GET {path}"), format!("GET {path}/a")] {

@@ -120,6 +120,8 @@ pub(super) fn to_first(fields: &mut Object) {
         }
     }
     if let Some(status) = fields.get_mut("status").and_then(Value::as_object_mut) {
+        // Go writes this zero in the first version, and not in the second.
+        status.entry("currentReplicas").or_insert_with(|| 0.into());
         if let Some(Value::Array(metrics)) = status.remove("currentMetrics") {
             let cpu = metrics.iter().rfind(|metric| {
                 is_cpu(metric) && !metric["resource"]["current"]["averageUtilization"].is_null()
@@ -183,6 +185,9 @@ pub(super) fn from_first(fields: &mut Object) {
         fields.insert("status".to_owned(), json!({}));
     }
     if let Some(status) = fields.get_mut("status").and_then(Value::as_object_mut) {
+        if status.get("currentReplicas").is_some_and(|count| *count == 0) {
+            status.remove("currentReplicas");
+        }
         let utilization = status.remove("currentCPUUtilizationPercentage");
         let metrics = match (current, utilization) {
             (Some(current), _) => metrics_from_first(current, Side::Current),

@@ -157,6 +157,10 @@ pub(super) fn custom_resource_definition(
     };
     let status = fields.entry("status").or_insert_with(|| json!({}));
     if let Some(status) = status.as_object_mut() {
+        // Go writes the names although nobody has accepted any yet.
+        status
+            .entry("acceptedNames")
+            .or_insert_with(|| json!({"kind": "", "plural": ""}));
         match status.get_mut("storedVersions").and_then(Value::as_array_mut) {
             Some(known) if known.iter().any(|version| *version == stored) => {}
             Some(known) => known.push(stored.into()),

@@ -284,7 +284,7 @@ fn batch(resource: &str) -> Option<&'static Strategy> {
 }
 
 static HPA: Strategy = Strategy {
-    status: StatusRule::Reset(r#"{"currentReplicas":0,"desiredReplicas":0}"#),
+    status: StatusRule::Reset(r#"{"desiredReplicas":0}"#),
     rules: groups::autoscaling::autoscaler,
     validate_part: groups::autoscaling::autoscaler_status,
     ..COUNTED_ROW

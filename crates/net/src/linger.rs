@@ -1,0 +1,164 @@
+//! Closing a connection so that the client reads the last answer.
+//!
+//! A request that is refused before its body was read leaves bytes on the connection. HTTP/1.1 can only close it then, and closing a
+//! socket with unread bytes resets it, by which the client may lose the answer that it was just sent. So the end is told first, and
+//! what still comes is read and thrown away for a while (RFC 9112 section 9.6; Go's net/http `closeWriteAndWait`).
+
+use std::future::Future as _;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Sleep;
+
+use crate::body::Body;
+use crate::error::TransportError;
+
+/// Whether a request of a connection was answered without its body being read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Unread(Arc<AtomicBool>);
+
+impl Unread {
+    /// The body of a request of this connection.
+    pub(crate) fn watch(&self, body: Body) -> Body {
+        if body.is_end_stream() {
+            return body;
+        }
+        Body::new(Watched {
+            body,
+            unread: self.clone(),
+        })
+    }
+}
+
+/// A body that tells when it is dropped before its end.
+struct Watched {
+    body: Body,
+    unread: Unread,
+}
+
+impl HttpBody for Watched {
+    type Data = Bytes;
+    type Error = TransportError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, TransportError>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if !self.body.is_end_stream() {
+            self.unread.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A connection that is closed gently where something was left unread.
+pub(crate) struct Lingering<S> {
+    stream: S,
+    unread: Unread,
+    closing: Option<Closing>,
+}
+
+struct Closing {
+    until: Pin<Box<Sleep>>,
+    bytes_left: usize,
+}
+
+impl<S> Lingering<S> {
+    pub(crate) fn new(stream: S, unread: Unread) -> Self {
+        Self {
+            stream,
+            unread,
+            closing: None,
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Lingering<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Self {
+            stream,
+            unread,
+            closing,
+        } = &mut *self;
+        if closing.is_none() {
+            ready!(Pin::new(&mut *stream).poll_shutdown(cx))?;
+            if !unread.0.load(Ordering::Relaxed) {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        let closing = closing.get_or_insert_with(|| Closing {
+            until: Box::pin(tokio::time::sleep(LINGER)),
+            bytes_left: LINGER_BYTES,
+        });
+        if closing.until.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        let mut scratch = [0; 8192];
+        while closing.bytes_left > 0 {
+            let mut buffer = ReadBuf::new(&mut scratch);
+            // The end of what comes, and that nothing can come any more, are both the end.
+            let is_over = ready!(Pin::new(&mut *stream).poll_read(cx, &mut buffer)).is_err();
+            let count = buffer.filled().len();
+            if is_over || count == 0 {
+                break;
+            }
+            closing.bytes_left = closing.bytes_left.saturating_sub(count);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// How long what still comes is read after the last answer. Go waits for half a second.
+const LINGER: Duration = Duration::from_secs(1);
+/// How much of it is read.
+const LINGER_BYTES: usize = 16 << 20;
