@@ -20,3 +20,4 @@ pub(crate) mod disruption;
 pub(crate) mod strategy;
 pub(crate) mod validation;
 pub(crate) mod value;
+pub(crate) mod warnings;

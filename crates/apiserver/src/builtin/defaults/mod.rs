@@ -8,6 +8,8 @@ mod kinds;
 mod pod;
 mod pod_resources;
 
+pub(crate) use pod_resources::aggregate;
+
 use super::value::{Object, child, is_nil, is_zero};
 use serde_json::Value;
 

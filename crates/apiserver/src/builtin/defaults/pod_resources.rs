@@ -10,7 +10,7 @@ use kubewright_core::Quantity;
 use serde_json::Value;
 
 /// Amounts by resource name.
-type Amounts = BTreeMap<String, Quantity>;
+pub(crate) type Amounts = BTreeMap<String, Quantity>;
 
 /// Completes `spec.resources` of a pod where the user set a part of it.
 pub(super) fn complete(spec: &mut Object) {
@@ -117,7 +117,7 @@ fn all_containers_limit(spec: &Object, name: &str) -> bool {
 
 /// What the pod needs at its fullest: all containers and sidecars together, or one init container with the sidecars
 /// that started before it, whichever is more.
-fn aggregate(spec: &Object, list: &str) -> Amounts {
+pub(crate) fn aggregate(spec: &Object, list: &str) -> Amounts {
     let mut together = Amounts::new();
     for container in containers(spec, "containers") {
         add(&mut together, &of_container(container, list));

@@ -2,7 +2,7 @@
 
 use super::super::value::{Object, at, child, is_nil, list_at, semantically_equal, str_at, str_in};
 use super::{Context, restore};
-use kubewright_core::{FieldError, FieldPath};
+use kubewright_core::FieldError;
 use serde_json::{Value, json};
 
 /// The finalizer in `spec.finalizers` that the namespace controller removes when the namespace is empty.
@@ -249,43 +249,4 @@ pub(super) fn daemon_set(set: &mut Value, old: Option<&Value>, _: &mut Context<'
         annotations.insert(TEMPLATE_GENERATION.to_owned(), number.to_string().into());
     }
     Vec::new()
-}
-
-/// New events of the newer API must say who reports what (`ValidateEventCreate` in `pkg/apis/core/validation/events.go`).
-pub(super) fn event(event: &mut Value, old: Option<&Value>, _: &mut Context<'_>) -> Vec<FieldError> {
-    const NAME_MAX: usize = 128;
-    const NOTE_MAX: usize = 1024;
-    if old.is_some() {
-        return Vec::new();
-    }
-    let mut errors = Vec::new();
-    for field in [
-        "eventTime",
-        "reportingController",
-        "reportingInstance",
-        "action",
-        "reason",
-    ] {
-        let text = event[field].as_str().unwrap_or_default();
-        if text.is_empty() {
-            errors.push(FieldError::required(FieldPath::new(field), ""));
-        } else if text.len() > NAME_MAX {
-            let detail = format!("can have at most {NAME_MAX} characters");
-            errors.push(FieldError::invalid(FieldPath::new(field), text, detail));
-        }
-    }
-    let note = str_at(event, "/note");
-    if note.len() > NOTE_MAX {
-        let detail = format!("can have at most {NOTE_MAX} characters");
-        errors.push(FieldError::invalid(FieldPath::new("message"), "", detail));
-    }
-    let kind = str_at(event, "/type");
-    if !matches!(kind, "Normal" | "Warning") {
-        errors.push(FieldError::invalid(
-            FieldPath::new("type"),
-            "",
-            format!("has invalid value: {kind}"),
-        ));
-    }
-    errors
 }

@@ -18,6 +18,7 @@ mod table;
 
 pub(crate) use allocator::{Allocator, ServicePool};
 pub(crate) use fields::FieldLabels;
+pub(crate) use pod::qos_class;
 pub(crate) use table::{CUSTOM, CUSTOM_WITH_STATUS, strategy};
 
 use super::validation::metadata;
@@ -59,7 +60,8 @@ pub(crate) struct Strategy {
     validate_update: fn(new: &Value, old: &Value) -> Vec<FieldError>,
     /// Both of them in one, for kinds whose rules look at the stored object (`None` on create) besides the new one.
     rules: fn(object: &Value, old: Option<&Value>) -> Vec<FieldError>,
-    /// Checks what a write to a subresource that carries the object (`status`, `approval`, `finalize`) may change.
+    /// Checks what a write to a subresource that carries the object (`status`, `approval`, `finalize`, `ephemeralcontainers`,
+    /// `resize`) may change.
     validate_part: fn(subresource: &str, new: &Value, old: &Value) -> Vec<FieldError>,
     /// What the client is to be warned of when a valid object is created (`old` is `None`) or updated.
     warnings: fn(object: &Value, old: Option<&Value>) -> Vec<String>,
@@ -298,14 +300,8 @@ impl Strategy {
         old: &Value,
     ) -> Vec<FieldError> {
         match name {
-            "ephemeralcontainers" | "resize" | "binding" => {
-                let mut errors = metadata::update(new, old);
-                errors.extend((self.validate)(new));
-                errors.extend(subresource::validate(name, new, old));
-                errors
-            }
             // What is stored may break a rule that came later; a controller must still be able to report on it.
-            "status" | "approval" | "finalize" => {
+            "status" | "approval" | "finalize" | "ephemeralcontainers" | "resize" | "binding" => {
                 let mut errors = metadata::update(new, old);
                 errors.extend((self.validate_part)(name, new, old));
                 errors

@@ -101,7 +101,7 @@ pub(super) fn grace_period(pod: &Value, requested: Option<i64>) -> i64 {
 
 /// The quality of service class: `Guaranteed` if every container limits cpu and memory to what it requests,
 /// `BestEffort` if none says anything of them, else `Burstable`.
-pub(super) fn qos_class(pod: &Value) -> &'static str {
+pub(crate) fn qos_class(pod: &Value) -> &'static str {
     let of_pod = at(pod, "/spec/resources").filter(|resources| positive(resources).next().is_some());
     let resources: Vec<&Value> = match of_pod {
         Some(resources) => vec![resources],

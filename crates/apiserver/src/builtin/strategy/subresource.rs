@@ -1,8 +1,7 @@
 //! Writes to subresources that carry the whole object but may change only a part of it.
 
-use super::super::value::{list_at, semantically_equal, str_at, str_in};
+use super::super::value::{list_at, str_at, str_in};
 use super::{Context, RESET_METADATA, certificates, restore, restore_metadata};
-use kubewright_core::{FieldError, FieldPath};
 use serde_json::Value;
 
 /// Restores every top-level field except those in `kept`.
@@ -26,51 +25,6 @@ pub(super) fn prepare(name: &str, new: &mut Value, old: &Value, context: &Contex
         "resize" => resize(new, old),
         _ => {}
     }
-}
-
-/// Checks what a subresource changed.
-pub(super) fn validate(name: &str, new: &Value, old: &Value) -> Vec<FieldError> {
-    let path = FieldPath::new("spec");
-    let mut errors = Vec::new();
-    let named = |pod: &Value, list: &str| -> Vec<Value> {
-        list_at(pod, &format!("/spec/{list}"))
-            .iter()
-            .map(|container| container["name"].clone())
-            .collect()
-    };
-    match name {
-        "resize" => {
-            for list in ["containers", "initContainers"] {
-                if named(new, list) != named(old, list) {
-                    let detail = format!("{list} may not be renamed or reordered on resize");
-                    errors.push(FieldError::forbidden(path.child(list), detail));
-                }
-            }
-            if matches!(str_at(old, "/status/phase"), "Failed" | "Succeeded") {
-                errors.push(FieldError::forbidden(
-                    path,
-                    "pod resize is not supported for terminated pods",
-                ));
-            }
-        }
-        "ephemeralcontainers" => {
-            let before = list_at(old, "/spec/ephemeralContainers");
-            let after = list_at(new, "/spec/ephemeralContainers");
-            for kept in before {
-                let name = str_at(kept, "/name");
-                let detail = match after.iter().find(|container| container["name"] == kept["name"]) {
-                    None => format!("existing ephemeral containers \"{name}\" may not be removed\n"),
-                    Some(changed) if !semantically_equal(Some(changed), Some(kept)) => {
-                        format!("existing ephemeral containers \"{name}\" may not be changed\n")
-                    }
-                    Some(_) => continue,
-                };
-                errors.push(FieldError::forbidden(path.child("ephemeralContainers"), detail));
-            }
-        }
-        _ => {}
-    }
-    errors
 }
 
 /// What some kinds do to their status beyond taking it.

@@ -2,7 +2,8 @@
 
 use super::super::validation::groups;
 use super::super::validation::names::NameRule;
-use super::super::validation::objects as check;
+use super::super::validation::{core as core_kinds, objects as check, pod as pods, storage as volumes};
+use super::super::warnings;
 use super::{
     Allocation, CreateOnUpdate, Deletion, Dependents, Generation, StatusMetadata, StatusRule, Strategy,
     UnconditionalUpdate, certificates, fields, groups as prepare, job, kinds, namespace, no_preparation, pod,
@@ -99,14 +100,15 @@ fn core(resource: &str) -> Option<&'static Strategy> {
         deletion: Deletion::GracefulPod,
         selectable: fields::POD,
         prepare: pod::prepare,
-        validate: check::pod,
-        validate_update: check::pod_update,
+        rules: pods::pod,
+        warnings: warnings::pod,
+        validate_part: pods::part,
         ..COUNTED_ROW
     };
     static POD_TEMPLATE: Strategy = Strategy {
         generation: Generation::Content,
-        create_on_update: CreateOnUpdate::Allowed,
-        validate: check::pod_template,
+        validate: pods::template_object,
+        warnings: warnings::pod_template,
         ..PLAIN_ROW
     };
     static REPLICATION_CONTROLLER: Strategy = Strategy {
@@ -114,17 +116,20 @@ fn core(resource: &str) -> Option<&'static Strategy> {
         dependents: Dependents::Orphaned,
         selectable: fields::REPLICATION_CONTROLLER,
         validate: check::replication_controller,
+        warnings: warnings::replication_controller,
         ..COUNTED_ROW
     };
     static SERVICE: Strategy = Strategy {
-        name: NameRule::Dns1035Label,
+        // Since 1.37 (KEP-5311).
+        name: NameRule::Label,
         status: StatusRule::Reset(r#"{"loadBalancer":{}}"#),
         create_on_update: CreateOnUpdate::Allowed,
         allocation: Allocation::Service,
         selectable: fields::SERVICE,
         prepare: service::prepare,
-        validate: check::service,
-        validate_update: check::service_update,
+        rules: core_kinds::service,
+        warnings: warnings::service,
+        validate_part: core_kinds::service_status,
         ..STATUS_ROW
     };
     static NAMESPACE: Strategy = Strategy {
@@ -132,28 +137,31 @@ fn core(resource: &str) -> Option<&'static Strategy> {
         status: StatusRule::Reset(r#"{"phase":"Active"}"#),
         selectable: fields::NAMESPACE,
         prepare: kinds::namespace,
+        rules: core_kinds::namespace,
         validate_part: namespace::part,
         ..STATUS_ROW
     };
     static NODE: Strategy = Strategy {
         status: StatusRule::KeptOnCreate,
         selectable: fields::NODE,
-        validate: check::node,
-        validate_update: check::node_update,
+        rules: core_kinds::node,
+        warnings: warnings::node,
+        validate_part: core_kinds::node_part,
         ..PLAIN_ROW
     };
     static PERSISTENT_VOLUME: Strategy = Strategy {
         status: StatusRule::Reset(r#"{"phase":"Pending"}"#),
         prepare: kinds::persistent_volume,
-        validate: check::persistent_volume,
-        validate_update: check::persistent_volume_update,
+        rules: volumes::persistent_volume,
+        warnings: warnings::persistent_volume,
         ..STATUS_ROW
     };
     static CLAIM: Strategy = Strategy {
         status: StatusRule::Reset(r#"{"phase":"Pending"}"#),
         prepare: kinds::persistent_volume_claim,
-        validate: check::persistent_volume_claim,
-        validate_update: check::persistent_volume_claim_update,
+        rules: volumes::persistent_volume_claim,
+        warnings: warnings::persistent_volume_claim,
+        validate_part: |_, new, _| volumes::persistent_volume_claim_status(new),
         ..STATUS_ROW
     };
     static SECRET: Strategy = Strategy {
@@ -175,22 +183,23 @@ fn core(resource: &str) -> Option<&'static Strategy> {
         create_on_update: CreateOnUpdate::Allowed,
         dependents: Dependents::Unsupported,
         selectable: fields::EVENT,
-        validate: check::event,
+        validate: core_kinds::event,
         ..PLAIN_ROW
     };
     static ENDPOINTS: Strategy = Strategy {
         create_on_update: CreateOnUpdate::Allowed,
-        validate: check::endpoints,
+        rules: core_kinds::endpoints,
+        warnings: warnings::endpoints,
         ..PLAIN_ROW
     };
     static LIMIT_RANGE: Strategy = Strategy {
         create_on_update: CreateOnUpdate::Allowed,
-        validate: check::limit_range,
+        validate: core_kinds::limit_range,
         ..PLAIN_ROW
     };
     static RESOURCE_QUOTA: Strategy = Strategy {
-        validate: check::resource_quota,
-        validate_update: check::resource_quota_update,
+        rules: core_kinds::resource_quota,
+        validate_part: |_, new, _| core_kinds::resource_quota_status(new),
         ..STATUS_ROW
     };
     Some(match resource {
@@ -236,6 +245,7 @@ fn apps(resource: &str) -> Option<&'static Strategy> {
         prepare: kinds::daemon_set,
         rules: groups::apps::daemon_set,
         validate_part: groups::apps::daemon_set_status,
+        warnings: warnings::workload,
         ..COUNTED_ROW
     };
     static STATEFUL_SET: Strategy = Strategy {
@@ -466,7 +476,7 @@ static EVENT_V1: Strategy = Strategy {
     create_on_update: CreateOnUpdate::Allowed,
     dependents: Dependents::Unsupported,
     selectable: fields::EVENT_V1,
-    prepare: kinds::event,
+    rules: core_kinds::event_v1,
     ..PLAIN_ROW
 };
 

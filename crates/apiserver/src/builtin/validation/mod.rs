@@ -4,10 +4,18 @@
 //! takes the decoded, defaulted object and returns all that is wrong; types are the concern of decoding, so a value of the
 //! wrong type is passed over here.
 
+pub(crate) mod addresses;
+pub(crate) mod core;
+pub(crate) mod diff;
+pub(crate) mod field;
 pub(crate) mod groups;
 pub(crate) mod metadata;
 pub(crate) mod names;
 pub(crate) mod objects;
+pub(crate) mod pod;
+pub(crate) mod resources;
+pub(crate) mod signer;
+pub(crate) mod storage;
 
 use std::collections::HashSet;
 

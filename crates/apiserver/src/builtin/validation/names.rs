@@ -285,3 +285,77 @@ fn is_label_text(value: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     is_edge(bytes.first()) && is_edge(bytes.last()) && value.bytes().all(is_inner)
 }
+
+/// What is wrong with a path that must stay within a directory: it may not be absolute.
+pub(crate) fn local_path(value: &str) -> Vec<String> {
+    if value.starts_with('/') {
+        vec!["must be a relative path".to_owned()]
+    } else {
+        Vec::new()
+    }
+}
+
+/// What is wrong with a path that may not go up (`validatePathNoBacksteps` in `pkg/apis/core/validation`).
+pub(crate) fn no_backsteps(value: &str) -> Vec<String> {
+    if value.split('/').any(|segment| segment == "..") {
+        vec!["must not contain '..'".to_owned()]
+    } else {
+        Vec::new()
+    }
+}
+
+/// What is wrong with the name of a header of HTTP.
+pub(crate) fn http_header_name(value: &str) -> Vec<String> {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    if value.is_empty() || !value.bytes().all(is_allowed) {
+        vec![
+            "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for \
+             validation is '[-A-Za-z0-9]+')"
+                .to_owned(),
+        ]
+    } else {
+        Vec::new()
+    }
+}
+
+/// What is wrong with a domain that names are searched in, whose labels may begin with and contain underscores (KEP-4427).
+pub(crate) fn subdomain_with_underscores(value: &str) -> Vec<String> {
+    let mut messages = too_long(value, SUBDOMAIN_MAX);
+    let is_edge = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_label = |label: &str| {
+        let bytes = label.strip_prefix('_').unwrap_or(label).as_bytes();
+        let ends = [bytes.first(), bytes.last()];
+        ends.iter().all(|byte| byte.is_some_and(|byte| is_edge(*byte)))
+            && bytes
+                .iter()
+                .all(|byte| is_edge(*byte) || matches!(byte, b'-' | b'_'))
+    };
+    if !value.split('.').all(is_label) {
+        messages.push(
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must \
+             start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+             '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')"
+                .to_owned(),
+        );
+    }
+    messages
+}
+
+/// What is wrong with the number of a user.
+pub(crate) fn user_id(value: i64) -> Vec<String> {
+    if (0..=i64::from(i32::MAX)).contains(&value) {
+        Vec::new()
+    } else {
+        vec![format!("must be between 0 and {}, inclusive", i32::MAX)]
+    }
+}
+
+/// What is wrong with the name of a CSI driver, apart from its length: a domain in any case.
+pub(crate) fn driver_name(value: &str) -> Vec<String> {
+    subdomain(&value.to_lowercase())
+}
+
+/// What is wrong with a reference to a cluster trust bundle.
+pub(crate) fn trust_bundle_name(value: &str) -> Vec<String> {
+    NameRule::TrustBundle.check(value, NameUse::Whole)
+}

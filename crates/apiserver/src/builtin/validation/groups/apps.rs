@@ -6,6 +6,7 @@ use kubewright_core::{FieldError, FieldPath};
 use serde_json::{Value, json};
 
 use super::super::super::value::child;
+use super::super::super::warnings;
 use super::super::names::label;
 use super::super::{metadata, objects};
 use super::format::{
@@ -302,7 +303,7 @@ fn with_claims(spec: &Node<'_, '_>) -> Option<Value> {
 /// The specification of a claim that each pod gets, by the rules of claims.
 fn claim_template(errors: &mut Errors, claim: &Node<'_, '_>) {
     let path = claim.path();
-    let found = objects::persistent_volume_claim(claim.value());
+    let found = super::super::storage::persistent_volume_claim(claim.value(), None);
     errors.extend(found.into_iter().map(|error| FieldError {
         path: FieldPath::new(format!("{path}.{}", error.path)),
         ..error
@@ -477,18 +478,20 @@ fn status(
 
 /// The names of deployments and replica sets become part of the names of pods.
 pub(crate) fn name_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
-    match old {
-        None => pod_name_warning(&Node::root(object)).into_iter().collect(),
-        Some(_) => Vec::new(),
+    let mut warnings = warnings::workload(object, old);
+    if old.is_none() {
+        warnings.extend(pod_name_warning(&Node::root(object)));
     }
+    warnings
 }
 
 /// A negative history is no limit, which few people mean.
-pub(crate) fn stateful_set_warnings(object: &Value, _: Option<&Value>) -> Vec<String> {
+pub(crate) fn stateful_set_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
     let root = Node::root(object);
+    let mut warnings = warnings::workload(object, old);
     if root.get("spec.revisionHistoryLimit").number() < 0 {
         let text = "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended";
-        return vec![text.to_owned()];
+        warnings.push(text.to_owned());
     }
-    Vec::new()
+    warnings
 }

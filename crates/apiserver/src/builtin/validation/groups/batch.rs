@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::super::super::warnings;
 use super::super::names::{label, qualified_name};
 use super::apps::mismatch;
 use super::format::{domain_prefixed_path, label_selector, pod_name_warning, pod_template, selects};
@@ -484,6 +485,7 @@ pub(crate) fn job_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
         Some(_) => {}
     }
     warnings.extend(spec_warning(&root.get("spec")));
+    warnings.extend(warnings::workload(object, old));
     warnings
 }
 

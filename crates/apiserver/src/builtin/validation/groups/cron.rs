@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::super::super::warnings;
 use super::batch::{job_spec, spec_warning};
 use super::format::pod_name_warning;
 use super::node::{Errors, Node};
@@ -283,11 +284,13 @@ pub(crate) fn cron_job_warnings(object: &Value, old: Option<&Value>) -> Vec<Stri
         return pod_name_warning(&root)
             .into_iter()
             .chain(spec_warning(&template))
+            .chain(warnings::cron_job(object, None))
             .collect();
     };
     let mut warnings = Vec::new();
     if old["metadata"]["generation"] != object["metadata"]["generation"] {
         warnings.extend(spec_warning(&template));
+        warnings.extend(warnings::cron_job(object, Some(old)));
     }
     if root.get("spec.schedule").text().contains("TZ") {
         let text = "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see \

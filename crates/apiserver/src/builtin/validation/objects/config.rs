@@ -1,7 +1,6 @@
-//! Secrets, config maps and events.
+//! Secrets and config maps.
 //!
-//! Upstream: `ValidateSecret`, `ValidateConfigMap` and their updates in `pkg/apis/core/validation/validation.go`,
-//! `pkg/apis/core/validation/events.go`.
+//! Upstream: `ValidateSecret`, `ValidateConfigMap` and their updates in `pkg/apis/core/validation/validation.go`.
 
 use super::super::super::value::{map_at, semantically_equal, str_at, true_at};
 use super::super::names::config_key;
@@ -45,7 +44,9 @@ pub(crate) fn secret(secret: &Value) -> Vec<FieldError> {
         "kubernetes.io/dockercfg" => json_key(&mut errors, secret, ".dockercfg"),
         "kubernetes.io/dockerconfigjson" => json_key(&mut errors, secret, ".dockerconfigjson"),
         "kubernetes.io/basic-auth" => require(&mut errors, &["username", "password"]),
-        "kubernetes.io/ssh-auth" => require(&mut errors, &["ssh-privatekey"]),
+        "kubernetes.io/ssh-auth" if str_at(secret, "/data/ssh-privatekey").is_empty() => {
+            errors.push(FieldError::required(data.key("ssh-privatekey"), ""));
+        }
         "kubernetes.io/tls" => {
             require(&mut errors, &["tls.crt"]);
             require(&mut errors, &["tls.key"]);
@@ -134,26 +135,4 @@ fn frozen(errors: &mut Vec<FieldError>, new: &Value, old: &Value, fields: &[&str
             errors.push(FieldError::forbidden(FieldPath::new(*field), FROZEN));
         }
     }
-}
-
-pub(crate) fn event(event: &Value) -> Vec<FieldError> {
-    let (namespace, involved) = (
-        str_at(event, "/metadata/namespace"),
-        str_at(event, "/involvedObject/namespace"),
-    );
-    // Events about objects without a namespace go to one of these.
-    let matches = if involved.is_empty() {
-        matches!(namespace, "default" | "kube-system")
-    } else {
-        involved == namespace
-    };
-    if matches {
-        return Vec::new();
-    }
-    let path = FieldPath::new("involvedObject").child("namespace");
-    vec![FieldError::invalid(
-        path,
-        involved,
-        "does not match event.namespace",
-    )]
 }

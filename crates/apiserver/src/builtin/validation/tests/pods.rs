@@ -2,16 +2,15 @@
 
 use super::*;
 
-/// A pod specification that is valid, with `extra` merged into it.
-fn pod_spec(extra: Value) -> Value {
-    let mut spec = json!({
-        "containers": [{"name": "c", "image": "i", "imagePullPolicy": "Always", "terminationMessagePolicy": "File"}],
-        "restartPolicy": "Always", "dnsPolicy": "ClusterFirst",
-    });
+/// A pod specification that is valid, with `extra` merged into it and the defaults of a template.
+pub(super) fn pod_spec(extra: Value) -> Value {
+    let mut spec = json!({"containers": [{"name": "c", "image": "i"}]});
     for (field, value) in extra.as_object().unwrap() {
         spec[field] = value.clone();
     }
-    spec
+    let mut object = json!({"template": {"spec": spec}});
+    crate::builtin::defaults::apply("", "v1", "PodTemplate", &mut object);
+    object["template"]["spec"].take()
 }
 
 #[test]
@@ -44,10 +43,10 @@ fn pods() {
         ],
     );
     spec(
-        json!({"volumes": [{"name": "v", "emptyDir": {}}, {"name": "v", "secret": {}}, {"name": "w"}]}),
+        json!({"volumes": [{"name": "v", "emptyDir": {}}, {"name": "v", "secret": {}}]}),
         &[
+            "spec.volumes[1].secret.secretName: Required value",
             "spec.volumes[1].name: Duplicate value: \"v\"",
-            "spec.volumes[2]: Required value: must specify a volume type",
         ],
     );
     spec(
@@ -103,6 +102,7 @@ fn pods() {
         json!({"env": [{"name": ""}, {"name": "A", "value": "1", "valueFrom": {"fieldRef": {}}}]}),
         &[
             "spec.containers[0].env[0].name: Required value",
+            "spec.containers[0].env[1].valueFrom.fieldRef.fieldPath: Required value",
             "spec.containers[0].env[1].valueFrom: Invalid value: \"\": may not be specified when `value` is not empty",
         ],
     );
@@ -168,7 +168,9 @@ fn changed_pods() {
     change(
         json!({"schedulingGates": [{"name": "g"}]}),
         json!({}),
-        &["spec.schedulingGates[0]: Forbidden: only deletion is allowed, but found new scheduling gate 'g'"],
+        &[
+            "spec.schedulingGates[0].name: Forbidden: only deletion is allowed, but found new scheduling gate 'g'",
+        ],
     );
     let text = "spec: Forbidden: pod updates may not change fields other than \
                 `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` \
