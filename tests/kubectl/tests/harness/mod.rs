@@ -21,19 +21,31 @@ pub(crate) fn runtime() -> Runtime {
 }
 
 /// Where kubectl of a version is, if it is there.
-pub(crate) fn binary(version: &str) -> Option<PathBuf> {
+pub(crate) fn binary(minor: u32) -> Option<PathBuf> {
+    Some(folder(minor).join("kubectl")).filter(|path| path.is_file())
+}
+
+/// Why a version could not be fetched, if that was tried.
+pub(crate) fn absence(minor: u32) -> Option<String> {
+    std::fs::read_to_string(folder(minor).join("absent")).ok()
+}
+
+fn folder(minor: u32) -> PathBuf {
     let folder = std::env::var_os("KUBEWRIGHT_KUBECTL")
         .map(PathBuf::from)
         .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/kubectl"));
-    Some(folder.join(version).join("kubectl")).filter(|path| path.is_file())
+    folder.join(format!("1.{minor}"))
 }
 
-/// kubectl with a server of its own and an empty home.
+/// kubectl with a server, and a folder for its files.
 pub(crate) struct Kubectl {
     binary: PathBuf,
-    home: tempfile::TempDir,
-    runtime: Handle,
-    cluster: Option<Cluster>,
+    /// Where kubectl keeps what it caches.
+    home: PathBuf,
+    folder: tempfile::TempDir,
+    /// The namespace that the kubeconfig names.
+    pub(crate) namespace: String,
+    _cluster: Option<Running>,
 }
 
 /// What runs behind the server.
@@ -43,11 +55,69 @@ pub(crate) enum Behind {
     Nothing,
     /// All controllers, with one simulated node.
     Controllers,
+    /// The same, shared with the other scenarios of the version: each has a namespace of its own.
+    Shared,
+}
+
+/// A server that the scenarios of one version share. It starts with the first of them.
+pub(crate) struct Shared {
+    runtime: Handle,
+    started: std::sync::Mutex<Option<Started>>,
+}
+
+struct Started {
+    home: tempfile::TempDir,
+    _cluster: Running,
+}
+
+impl Shared {
+    pub(crate) fn new(runtime: Handle) -> Self {
+        Self {
+            runtime,
+            started: std::sync::Mutex::default(),
+        }
+    }
+
+    /// The home that all share, with the kubeconfig in it.
+    fn home(&self) -> Result<PathBuf> {
+        let mut started = self
+            .started
+            .lock()
+            .map_err(|_| anyhow::anyhow!("the shared server did not start"))?;
+        if let Some(started) = &*started {
+            return Ok(started.home.path().to_owned());
+        }
+        let home = tempfile::tempdir()?;
+        let cluster = Running::start(&self.runtime, &home.path().join("config"), Behind::Shared)?;
+        let path = home.path().to_owned();
+        *started = Some(Started {
+            home,
+            _cluster: cluster,
+        });
+        Ok(path)
+    }
 }
 
 struct Cluster {
     env: TestEnv,
     serving: Listening,
+}
+
+/// A server that stops when it is dropped.
+struct Running {
+    runtime: Handle,
+    cluster: Option<Cluster>,
+}
+
+impl Running {
+    /// Starts a server and writes a kubeconfig for its administrator.
+    fn start(runtime: &Handle, config: &Path, behind: Behind) -> Result<Self> {
+        let cluster = runtime.block_on(serve(config, behind))?;
+        Ok(Self {
+            runtime: runtime.clone(),
+            cluster: Some(cluster),
+        })
+    }
 }
 
 /// What a run of kubectl printed.
@@ -60,23 +130,40 @@ pub(crate) struct Output {
 }
 
 impl Kubectl {
-    /// Starts a server and writes a kubeconfig for its administrator.
+    /// With a server and a home of its own.
     pub(crate) fn start(binary: PathBuf, runtime: &Handle, behind: Behind) -> Result<Self> {
-        let home = tempfile::tempdir()?;
-        let cluster = runtime.block_on(serve(&home.path().join("config"), behind))?;
-        let cluster = Some(cluster);
-        let runtime = runtime.clone();
+        let folder = tempfile::tempdir()?;
+        let cluster = Running::start(runtime, &folder.path().join("config"), behind)?;
         Ok(Self {
             binary,
-            home,
-            runtime,
-            cluster,
+            home: folder.path().to_owned(),
+            folder,
+            namespace: "default".to_owned(),
+            _cluster: Some(cluster),
         })
+    }
+
+    /// In a new namespace of a server that others use as well.
+    pub(crate) fn within(binary: PathBuf, shared: &Shared, name: &str) -> Result<Self> {
+        let home = shared.home()?;
+        let folder = tempfile::tempdir()?;
+        std::fs::copy(home.join("config"), folder.path().join("config"))?;
+        let kubectl = Self {
+            binary,
+            home,
+            folder,
+            namespace: name.replace('_', "-"),
+            _cluster: None,
+        };
+        let namespace = &kubectl.namespace;
+        kubectl.run(&format!("create namespace {namespace}"))?;
+        kubectl.run(&format!("config set-context --current --namespace={namespace}"))?;
+        Ok(kubectl)
     }
 
     /// A file in the scenario's folder.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<String> {
-        let path = self.home.path().join(name);
+        let path = self.folder.path().join(name);
         std::fs::write(&path, text)?;
         Ok(path.display().to_string())
     }
@@ -121,11 +208,15 @@ impl Kubectl {
     /// Starts kubectl and lets it run.
     pub(crate) fn spawn(&self, line: &str) -> Result<Child> {
         Command::new(&self.binary)
-            .args(words(line)?)
             .arg("--request-timeout=30s")
+            .args(words(line)?)
             .env_clear()
-            .env("HOME", self.home.path())
-            .env("KUBECONFIG", self.home.path().join("config"))
+            .env("HOME", &self.home)
+            .env("KUBECONFIG", self.folder.path().join("config"))
+            // What `edit` and `diff` call.
+            .env("PATH", "/usr/bin:/bin")
+            .env("KUBE_EDITOR", "sed -i -e s/before/after/")
+            .current_dir(self.folder.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -134,7 +225,7 @@ impl Kubectl {
     }
 }
 
-impl Drop for Kubectl {
+impl Drop for Running {
     fn drop(&mut self) {
         if let Some(Cluster { env, serving }) = self.cluster.take() {
             let stopped = self.runtime.block_on(async {
@@ -207,7 +298,7 @@ async fn serve(config: &Path, behind: Behind) -> Result<Cluster> {
     let authority = Authority::new(Arc::new(rustls::crypto::ring::default_provider()))?;
     let mut options = match behind {
         Behind::Nothing => TestEnvOptions::without_controllers(),
-        Behind::Controllers => TestEnvOptions::default(),
+        Behind::Controllers | Behind::Shared => TestEnvOptions::default(),
     };
     options.server.client_certificates = Some(authority.verifier()?);
     options.server.advertise_address = address;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::harness::Kubectl;
 
-const WEB: &str = "
+pub(super) const WEB: &str = "
 apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -28,7 +28,9 @@ spec:
 ";
 
 pub(crate) fn version(kubectl: &Kubectl) -> Result<()> {
-    kubectl.run("version")?.has(&["Server Version: v1.37"])?;
+    kubectl
+        .run("version -o json")?
+        .has(&["\"serverVersion\"", "\"gitVersion\": \"v1.37"])?;
     kubectl.run("get --raw /readyz")?.is("ok")?;
     kubectl
         .run("get --raw /livez?verbose")?
@@ -471,15 +473,5 @@ items:
     kubectl
         .run_with("apply -f -", &saved)?
         .has(&["configmap/a configured"])?;
-    kubectl.run("auth whoami")?.has(&["admin", "system:masters"])?;
-    kubectl.run("auth can-i create pods")?.is("yes")?;
-    kubectl.run("create serviceaccount robot")?;
-    let token = kubectl.run("create token robot --duration=20m")?.stdout;
-    kubectl
-        .run(&format!("auth whoami --token={}", token.trim()))?
-        .has(&["system:serviceaccount:", ":robot", "system:serviceaccounts"])?;
-    kubectl
-        .fail("create token robot --duration=1m")?
-        .complains(&["may not specify a duration less than 10 minutes"])?;
     Ok(())
 }

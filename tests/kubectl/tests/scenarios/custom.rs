@@ -191,8 +191,8 @@ pub(crate) fn cascades(kubectl: &Kubectl) -> Result<()> {
         kubectl.run_with("create -f -", WIDGET)?;
         let uid = kubectl.run("get widget one -o jsonpath={.metadata.uid}")?.stdout;
         let owned = format!(
-            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {policy}, ownerReferences: [{{apiVersion: example.com/v1, \
-             kind: Widget, name: one, uid: {uid}, blockOwnerDeletion: true}}]}}}}"
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {policy}, ownerReferences: [{{apiVersion: example.com/v1, \
+             kind: Widget, name: one, uid: {uid}, blockOwnerDeletion: true}}]}}"
         );
         kubectl.run_with("create -f -", &owned)?;
         kubectl.run(&format!("delete widget one --cascade={policy} --timeout=25s"))?;

@@ -1,56 +1,126 @@
 //! What is tried, a module per area.
 
+mod apply;
 mod basics;
 mod cascades;
+mod changes;
+mod create;
 mod custom;
+mod inspect;
+mod read;
+mod security;
+mod workloads;
 
 use anyhow::Result;
 
 use crate::harness::{Behind, Kubectl};
 
-/// A scenario: it fails by its result.
-pub(crate) type Scenario = fn(&Kubectl) -> Result<()>;
+/// A scenario.
+#[derive(Clone, Copy)]
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    pub(crate) behind: Behind,
+    /// The first minor version of kubectl that has what it tries.
+    pub(crate) since: u32,
+    /// It fails by its result.
+    pub(crate) run: fn(&Kubectl) -> Result<()>,
+}
 
-/// All scenarios by name, with what runs behind the server.
-pub(crate) const ALL: &[(&str, Behind, Scenario)] = &[
-    ("version", Behind::Nothing, basics::version),
-    ("create_and_get", Behind::Nothing, basics::create_and_get),
-    ("columns", Behind::Nothing, basics::columns),
-    ("output_formats", Behind::Nothing, basics::output_formats),
-    (
-        "label_annotate_patch",
-        Behind::Nothing,
-        basics::label_annotate_patch,
-    ),
-    ("apply", Behind::Nothing, basics::apply),
-    ("strict_validation", Behind::Nothing, basics::strict_validation),
-    ("scale", Behind::Nothing, basics::scale),
-    ("delete", Behind::Nothing, basics::delete),
-    ("api_resources", Behind::Nothing, basics::api_resources),
-    ("explain", Behind::Nothing, basics::explain),
-    ("watch", Behind::Nothing, basics::watch),
-    ("wait", Behind::Nothing, basics::wait),
-    ("describe", Behind::Nothing, basics::describe),
-    ("errors", Behind::Nothing, basics::errors),
-    (
-        "selectors_and_pages",
-        Behind::Nothing,
-        basics::selectors_and_pages,
-    ),
-    ("wrong_token", Behind::Nothing, basics::wrong_token),
-    ("lists", Behind::Nothing, basics::lists),
-    ("custom_life", Behind::Nothing, custom::life),
-    ("custom_validation", Behind::Nothing, custom::validation),
-    (
-        "custom_apply_and_explain",
-        Behind::Nothing,
-        custom::apply_and_explain,
-    ),
-    ("custom_fixtures", Behind::Nothing, custom::fixtures),
-    ("custom_cascades", Behind::Controllers, custom::cascades),
-    ("rollout", Behind::Controllers, cascades::rollout),
-    ("cascade_background", Behind::Controllers, cascades::background),
-    ("cascade_foreground", Behind::Controllers, cascades::foreground),
-    ("cascade_orphan", Behind::Controllers, cascades::orphan),
-    ("namespace_ends", Behind::Controllers, cascades::namespace_ends),
+impl Scenario {
+    const fn since(mut self, minor: u32) -> Self {
+        self.since = minor;
+        self
+    }
+}
+
+type Run = fn(&Kubectl) -> Result<()>;
+
+const fn scenario(name: &'static str, behind: Behind, run: Run) -> Scenario {
+    Scenario {
+        name,
+        behind,
+        since: 27,
+        run,
+    }
+}
+
+/// One with a server of its own, and nothing behind it.
+const fn alone(name: &'static str, run: Run) -> Scenario {
+    scenario(name, Behind::Nothing, run)
+}
+
+/// One with a server and controllers of its own.
+const fn controlled(name: &'static str, run: Run) -> Scenario {
+    scenario(name, Behind::Controllers, run)
+}
+
+/// One with a namespace of its own.
+const fn shared(name: &'static str, run: Run) -> Scenario {
+    scenario(name, Behind::Shared, run)
+}
+
+/// All scenarios.
+pub(crate) fn all() -> impl Iterator<Item = Scenario> {
+    ALL.iter().copied()
+}
+
+const ALL: &[Scenario] = &[
+    alone("version", basics::version),
+    alone("create_and_get", basics::create_and_get),
+    alone("columns", basics::columns),
+    alone("output_formats", basics::output_formats),
+    alone("label_annotate_patch", basics::label_annotate_patch),
+    alone("apply", basics::apply),
+    alone("strict_validation", basics::strict_validation),
+    alone("scale", basics::scale),
+    alone("delete", basics::delete),
+    alone("api_resources", basics::api_resources),
+    alone("explain", basics::explain),
+    alone("watch", basics::watch),
+    alone("wait", basics::wait),
+    alone("describe", basics::describe),
+    controlled("errors", basics::errors),
+    alone("selectors_and_pages", basics::selectors_and_pages),
+    alone("wrong_token", basics::wrong_token),
+    alone("lists", basics::lists),
+    alone("custom_life", custom::life),
+    alone("custom_validation", custom::validation),
+    alone("custom_apply_and_explain", custom::apply_and_explain),
+    alone("custom_fixtures", custom::fixtures),
+    controlled("custom_cascades", custom::cascades),
+    controlled("rollout", cascades::rollout),
+    controlled("cascade_background", cascades::background),
+    controlled("cascade_foreground", cascades::foreground),
+    controlled("cascade_orphan", cascades::orphan),
+    controlled("namespace_ends", cascades::namespace_ends),
+    shared("create_generators", create::generators),
+    shared("create_dry_runs", create::dry_runs),
+    shared("run_and_expose", create::run_and_expose),
+    shared("patch", changes::patch),
+    shared("replace", changes::replace),
+    shared("edit", changes::edit),
+    shared("label_and_annotate", changes::label_and_annotate),
+    shared("set", changes::set),
+    alone("nodes", changes::nodes),
+    shared("apply_client_side", apply::client_side),
+    shared("diff", apply::diff),
+    shared("get_formats", read::formats),
+    shared("get_selection", read::selection),
+    shared("get_watch", read::watch),
+    shared("get_versions", read::versions),
+    shared("explain_depth", read::explain),
+    shared("auth_can_i", security::can_i),
+    shared("auth_reconcile", security::reconcile),
+    // 1.27 asks for versions of the review that upstream serves no more.
+    shared("auth_whoami", security::whoami).since(28),
+    shared("certificates", security::certificates),
+    shared("create_token", security::tokens).since(28),
+    shared("rollout_commands", workloads::rollout),
+    shared("scale_and_autoscale", workloads::scale),
+    shared("wait_for", workloads::wait),
+    shared("delete_cascades", workloads::delete),
+    shared("describe_kinds", inspect::describe),
+    shared("events", inspect::events),
+    shared("discovery", inspect::discovery),
+    shared("config", inspect::config),
 ];
