@@ -42,7 +42,7 @@ pub(crate) fn respond(server: &Server, path: &str, headers: &HeaderMap) -> ApiRe
                 return Ok(Some(aggregated(server, &registry, is_core, headers)));
             }
             if is_core {
-                core_versions()
+                core_versions(server.options.advertise_address)
             } else {
                 group_list(&registry)
             }
@@ -204,8 +204,14 @@ fn discovered_group(group: &Group) -> Value {
 }
 
 fn discovered(resource: &Resource) -> Value {
-    let kind =
-        |group: &str, version: &str, kind: &str| json!({"group": group, "version": version, "kind": kind});
+    // Of built-in resources, upstream leaves out what is the same as that of the document (apiserver `pkg/endpoints/installer.go`).
+    let is_builtin = resource.model.builtin_type().is_some();
+    let kind = |group: &str, version: &str, kind: &str| {
+        if is_builtin && (group, version) == (&*resource.group, &*resource.version) {
+            return json!({"group": "", "version": "", "kind": kind});
+        }
+        json!({"group": group, "version": version, "kind": kind})
+    };
     let mut item = json!({
         "resource": resource.plural,
         "responseKind": kind(&resource.group, &resource.version, &resource.kind),
@@ -232,8 +238,9 @@ fn discovered(resource: &Resource) -> Value {
     item
 }
 
-fn core_versions() -> Value {
-    json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})
+fn core_versions(address: std::net::SocketAddr) -> Value {
+    let everywhere = json!({"clientCIDR": "0.0.0.0/0", "serverAddress": address.to_string()});
+    json!({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [everywhere]})
 }
 
 fn group_list(registry: &Registry) -> Value {
@@ -272,7 +279,8 @@ fn resource_list(group: &str, version: &Version) -> Value {
         if !resource.categories.is_empty() {
             item["categories"] = json!(resource.categories);
         }
-        if resource.offers("list") {
+        // What only can be read is computed, not stored.
+        if resource.offers("list") && resource.offers("create") {
             item["storageVersionHash"] = storage_version_hash(resource).into();
         }
         resources.push(item);

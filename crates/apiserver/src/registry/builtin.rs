@@ -41,12 +41,28 @@ enum Stage {
     Ga,
 }
 
-/// A `--runtime-config` that cannot be read.
+/// A `--runtime-config` that kube-apiserver would refuse, too (apiserver `pkg/server/options/api_enablement.go`).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("runtime configuration {entry:?} is not understood")]
-pub struct InvalidRuntimeConfig {
-    /// The entry.
-    pub entry: String,
+#[non_exhaustive]
+pub enum InvalidRuntimeConfig {
+    /// An entry is of no known form.
+    #[error("runtime configuration {entry:?} is not understood")]
+    Syntax {
+        /// The entry.
+        entry: String,
+    },
+    /// There is no such group.
+    #[error("unknown api groups {group_version}")]
+    UnknownGroup {
+        /// The group with the version that was named.
+        group_version: String,
+    },
+    /// The group has no such version.
+    #[error("group version {group_version} that has not been registered")]
+    UnknownVersion {
+        /// The group with its version.
+        group_version: String,
+    },
 }
 
 impl std::str::FromStr for RuntimeConfig {
@@ -55,7 +71,7 @@ impl std::str::FromStr for RuntimeConfig {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut rules = Vec::new();
         for entry in text.split(',').filter(|entry| !entry.is_empty()) {
-            let invalid = || InvalidRuntimeConfig {
+            let invalid = || InvalidRuntimeConfig::Syntax {
                 entry: entry.to_owned(),
             };
             let (pattern, value) = entry.split_once('=').unwrap_or((entry, "true"));
@@ -88,10 +104,36 @@ impl std::str::FromStr for RuntimeConfig {
                 },
                 _ => return Err(invalid()),
             };
+            check_known(&pattern)?;
             rules.push((pattern, on));
         }
         Ok(Self { rules })
     }
+}
+
+/// Refuses what is not in the table of kinds: it would silently do nothing.
+fn check_known(pattern: &Pattern) -> Result<(), InvalidRuntimeConfig> {
+    let (Pattern::Version { group, version } | Pattern::Resource { group, version, .. }) = pattern else {
+        return Ok(());
+    };
+    let mut versions = kinds::table()
+        .resources()
+        .iter()
+        .filter(|resource| resource.group == group)
+        .map(|resource| resource.version)
+        .peekable();
+    let group_version = || format!("{group}/{version}").trim_start_matches('/').to_owned();
+    if versions.peek().is_none() {
+        return Err(InvalidRuntimeConfig::UnknownGroup {
+            group_version: group_version(),
+        });
+    }
+    if !versions.any(|known| known == version) {
+        return Err(InvalidRuntimeConfig::UnknownVersion {
+            group_version: group_version(),
+        });
+    }
+    Ok(())
 }
 
 impl RuntimeConfig {
@@ -258,6 +300,17 @@ mod tests {
         assert!(serves("api/all=false,apps/v1=true", "apps", "v1"));
         for bad in ["apps/v1=maybe", "a/b/c/d", "apps", "/v1"] {
             assert!(bad.parse::<RuntimeConfig>().is_err(), "{bad}");
+        }
+        for (unknown, expect) in [
+            ("none/v1=true", "unknown api groups none/v1"),
+            ("none/v1/things", "unknown api groups none/v1"),
+            (
+                "apps/v9=false",
+                "group version apps/v9 that has not been registered",
+            ),
+        ] {
+            let error = unknown.parse::<RuntimeConfig>().unwrap_err();
+            assert_eq!(error.to_string(), expect);
         }
     }
 }
