@@ -56,7 +56,7 @@ pub(crate) fn patch(kubectl: &Kubectl) -> Result<()> {
         .complains(&["The Deployment \"web\" is invalid"])?;
     kubectl
         .fail("patch deployment web --type=json -p '[{\"op\":\"remove\",\"path\":\"/spec/nothing\"}]'")?
-        .complains(&["nothing"])?;
+        .complains(&["The request is invalid"])?;
     Ok(())
 }
 
