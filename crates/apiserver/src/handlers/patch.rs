@@ -198,13 +198,18 @@ fn patched(
     options: &WriteOptions,
 ) -> ApiResult<write::Incoming> {
     // The patched object keeps the version of the present one, so it conflicts only where the patch sets another.
-    let patched = patch.apply_to(call.resource.model.builtin_type(), current.clone())?;
-    let shown = match patch.kind {
-        PatchKind::Strategic => Shown::Patch(&patch.body),
-        _ => Shown::Result(codec::to_json(&patched)),
-    };
-    let mut incoming =
-        write::reshape(call, patched, patch.findings.clone(), options).map_err(|why| shown.refuse(&why))?;
+    let ty = call.resource.model.builtin_type();
+    let patched = patch.apply_to(ty, current.clone())?;
+    let mut incoming = write::reshape(call, patched, patch.findings.clone(), options).map_err(|why| {
+        // Upstream shows a strategic merge patch, and of the others what they come to.
+        let shown = match patch.kind {
+            PatchKind::Strategic => Ok(kubewright_smd::go_print(&patch.body)),
+            _ => patch
+                .apply_to(ty, current.clone())
+                .map(|patched| patched.to_string()),
+        };
+        shown.map_or_else(|error| error, |shown| refused(shown, why))
+    })?;
     metadata::place_named(call, &mut incoming.object)?;
     incoming
         .warnings
@@ -212,24 +217,10 @@ fn patched(
     Ok(incoming)
 }
 
-/// What the refusal of a patched object shows.
-enum Shown<'a> {
-    /// The patch.
-    Patch(&'a Value),
-    /// What it came to.
-    Result(Bytes),
-}
-
-impl Shown<'_> {
-    /// 422 for a patch whose result does not decode.
-    fn refuse(&self, why: &str) -> ApiError {
-        let value = match self {
-            Self::Patch(patch) => kubewright_smd::go_print(patch),
-            Self::Result(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        };
-        let error = FieldError::invalid(FieldPath::new("patch"), value, why);
-        Status::invalid(&GroupKind::default(), "", &[error]).into()
-    }
+/// 422 for a patch whose result does not decode.
+fn refused(shown: String, why: String) -> ApiError {
+    let error = FieldError::invalid(FieldPath::new("patch"), shown, why);
+    Status::invalid(&GroupKind::default(), "", &[error]).into()
 }
 
 /// As apiserver pkg/endpoints/handlers/patch.go tells them apart.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::create::{self, Origin};
 use super::metadata::{self, OwnersOf};
 use super::response::Rendering;
-use super::write::{self, WriteContext, Written, meta};
+use super::write::{self, Incoming, WriteContext, Written, meta};
 use super::{Call, from_storage, lifecycle};
 use crate::builtin::strategy::{CreateOnUpdate, UnconditionalUpdate};
 use crate::builtin::validation;
@@ -21,29 +21,41 @@ use crate::storage::{GUARANTEED_UPDATE_TRIES, StorageError, StoredObject};
 pub(crate) async fn update(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
     let rendering = Rendering::new(call)?;
     let options = write::options(call)?;
-    let mut incoming = write::read(call, body, &options)?;
-    metadata::place_named(call, &mut incoming.object)?;
-    let mut warnings = incoming.warnings;
-    warnings.extend(metadata::dedup_owners(&mut incoming.object, OwnersOf::Body));
-    let object = incoming.object;
+    let incoming = read(call, body, &options)?;
+    let uid = meta(&incoming.object, "uid").to_owned();
     let owners = call.owners(&options);
+    let mut object = Some(incoming.object);
     let outcome = change(call, &options, |current| {
-        check_uid(call, meta(&object, "uid"), meta(current, "uid"))?;
-        Ok(owners.update(current, object.clone()))
+        check_uid(call, &uid, meta(current, "uid"))?;
+        // Somebody else was quicker where it is gone: seldom enough to read it anew rather than to keep a copy.
+        let object = match object.take() {
+            Some(object) => object,
+            None => read(call, body, &options)?.object,
+        };
+        Ok(owners.update(current, object))
     })
     .await;
     let may_create = call.info.subresource.is_empty()
         && call.resource.strategy.create_on_update == CreateOnUpdate::Allowed;
-    let (code, written) = match outcome {
-        Err(error) if may_create && error.status().code == 404 => {
-            check_uid(call, meta(&object, "uid"), "")?;
+    let (code, written) = match (outcome, object) {
+        (Err(error), Some(object)) if may_create && error.status().code == 404 => {
+            check_uid(call, &uid, "")?;
             let object = owners.create(object);
             let written = create::store(call, object, Origin::Update, &options).await?;
             (StatusCode::CREATED, written)
         }
-        outcome => (StatusCode::OK, outcome?),
+        (outcome, _) => (StatusCode::OK, outcome?),
     };
-    Ok(write::answer(&rendering, code, &written, &warnings))
+    Ok(write::answer(&rendering, code, &written, &incoming.warnings))
+}
+
+/// Reads a body as the object that is to be there.
+fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> ApiResult<Incoming> {
+    let mut incoming = write::read(call, body, options)?;
+    metadata::place_named(call, &mut incoming.object)?;
+    let warning = metadata::dedup_owners(&mut incoming.object, OwnersOf::Body);
+    incoming.warnings.extend(warning);
+    Ok(incoming)
 }
 
 /// The precondition that a body with a uid is (apiserver pkg/storage/interfaces.go `Preconditions.Check`).

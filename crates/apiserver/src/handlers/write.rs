@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
-use kubewright_core::{FieldError, FieldValidation, GroupVersionKind, Status, WriteOptions};
+use kubewright_core::{
+    FieldError, FieldPath, FieldValidation, GroupKind, GroupVersionKind, Status, WriteOptions,
+};
 use kubewright_kinds::Scope as TableScope;
 use kubewright_net::Body;
+use kubewright_smd::managed::validate_manager;
 use serde_json::{Map, Value};
 use tokio::sync::{MutexGuard, RwLockReadGuard};
 
@@ -35,7 +38,12 @@ pub(crate) fn options(call: &Call<'_>) -> ApiResult<WriteOptions> {
         Verb::Patch => "PatchOptions",
         _ => "UpdateOptions",
     };
-    WriteOptions::from_query(call.query).map_err(|error| ApiError::from_option(error, kind))
+    let options = WriteOptions::from_query(call.query).map_err(|error| ApiError::from_option(error, kind))?;
+    let errors = validate_manager(&options.field_manager, &FieldPath::new("fieldManager"));
+    if errors.is_empty() {
+        return Ok(options);
+    }
+    Err(Status::invalid(&GroupKind::new("meta.k8s.io", kind), "", &errors).into())
 }
 
 /// Reads a body as an object of the call's kind.

@@ -182,6 +182,61 @@ async fn custom_objects() {
         .await;
 }
 
+/// Each manager owns in the version it wrote in.
+#[tokio::test]
+async fn one_object_in_several_versions() {
+    let server = Server::start().await;
+    let scaler = |version: &str, max: i64| {
+        json!({"apiVersion": version, "kind": "HorizontalPodAutoscaler", "metadata": {"name": "h"}, "spec": {"maxReplicas": max,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}}})
+    };
+    let at = |version: &str, manager: &str| {
+        format!("/apis/{version}/namespaces/default/horizontalpodautoscalers/h?fieldManager={manager}")
+    };
+    let mut first = scaler("autoscaling/v1", 3);
+    first["spec"]["targetCPUUtilizationPercentage"] = json!(50);
+    server.ok(apply(&at("autoscaling/v1", "a"), &first)).await;
+    let shared = server
+        .ok(apply(&at("autoscaling/v2", "b"), &scaler("autoscaling/v2", 3)))
+        .await;
+    assert_eq!(
+        shared["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"],
+        50
+    );
+    let owners: Vec<(String, String)> = entries(&shared)
+        .iter()
+        .map(|entry| {
+            (
+                text(&entry["manager"]).to_owned(),
+                text(&entry["apiVersion"]).to_owned(),
+            )
+        })
+        .collect();
+    let pair = |manager: &str, version: &str| (manager.to_owned(), version.to_owned());
+    // Entries without a time come first.
+    assert_eq!(owners, [pair("b", "autoscaling/v2"), pair("a", "autoscaling/v1")]);
+    server
+        .refused(
+            apply(&at("autoscaling/v2", "b"), &scaler("autoscaling/v2", 4)),
+            409,
+            "Apply failed with 1 conflict: conflict with \"a\": .spec.maxReplicas",
+        )
+        .await;
+    // An update in another version takes the field from the one who applied it.
+    let mut changed = server.ok(format!("GET {}", at("autoscaling/v2", ""))).await;
+    changed["spec"]["maxReplicas"] = json!(7);
+    server
+        .ok(Ask::json(format!("PUT {}", at("autoscaling/v2", "c")), &changed))
+        .await;
+    server
+        .refused(
+            apply(&at("autoscaling/v1", "a"), &first),
+            409,
+            "conflict with \"c\" using autoscaling/v2: .spec.maxReplicas",
+        )
+        .await;
+}
+
 /// Objects that were never applied are owned by what was there before.
 #[tokio::test]
 async fn what_was_there_before() {

@@ -7,6 +7,7 @@ use super::names::{NameRule, NameUse, label, label_value, qualified_name};
 use super::{IMMUTABLE, invalid_each, not_negative};
 use kubewright_core::{FieldError, FieldPath};
 use kubewright_kinds::Scope;
+use kubewright_smd::managed::validate_entries;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -113,6 +114,9 @@ fn common(errors: &mut Vec<FieldError>, object: &Value, path: &FieldPath) {
         &path.child("annotations"),
     );
     owner_references(errors, object, &path.child("ownerReferences"));
+    if let Some(entries) = at(object, "/metadata/managedFields") {
+        errors.extend(validate_entries(entries, &path.child("managedFields")));
+    }
 }
 
 /// Checks the labels at a JSON pointer.
