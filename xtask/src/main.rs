@@ -1,5 +1,6 @@
 //! Code generation and checks that cargo cannot do.
 
+mod clients;
 mod codegen;
 mod kubectl;
 mod tidy;
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 const USAGE: &str = "usage:
+  cargo xtask clients       make the clients ready that the black-box suites run
   cargo xtask codegen ...   write the generated files (says what it needs)
   cargo xtask kubectl       fetch the versions of kubectl that the black-box suites run
   cargo xtask tidy          check what neither the compiler nor clippy can";
@@ -16,6 +18,7 @@ const USAGE: &str = "usage:
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.split_first() {
+        Some((command, [])) if command == "clients" => clients::prepare(),
         Some((command, rest)) if command == "codegen" => codegen::run(rest),
         Some((command, [])) if command == "kubectl" => kubectl::fetch(),
         Some((command, [])) if command == "tidy" => tidy::run(),

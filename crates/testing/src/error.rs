@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use kubewright_apiserver::StartError;
+use kubewright_apiserver::serving::AuthorityError;
 use kubewright_client::Error as ClientError;
+use kubewright_net::kubeconfig::KubeconfigError;
 use kubewright_runtime::RunError;
 
 /// Why an environment did not do what a test asked.
@@ -16,6 +18,15 @@ pub enum TestEnvError {
     /// The controllers did not start or did not stop in order.
     #[error("the controllers failed")]
     Controllers(#[from] RunError),
+    /// There is no port to listen on.
+    #[error("the server cannot listen on a port of the loopback address")]
+    Listen(#[from] std::io::Error),
+    /// The certificates of a served environment could not be made.
+    #[error("the certificates cannot be made")]
+    Certificates(#[from] AuthorityError),
+    /// The kubeconfig of a served environment could not be written.
+    #[error("the kubeconfig was not written")]
+    Kubeconfig(#[from] KubeconfigError),
     /// A request failed.
     #[error("a request failed")]
     Request(#[from] ClientError),

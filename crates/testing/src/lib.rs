@@ -3,6 +3,8 @@
 //! A [`TestEnv`] starts in a few milliseconds, so each test has its own and none waits for another. It is the real server with
 //! the real controllers: namespaces end, garbage is collected, deployments come up on simulated nodes.
 //!
+//! A [`ServedEnv`] is the same with a port and a kubeconfig, for programs outside.
+//!
 //! What it is not: a mock. Nothing is recorded or scripted.
 //!
 //! ```
@@ -24,7 +26,9 @@
 
 mod env;
 mod error;
+mod served;
 mod wait;
 
 pub use env::{TestEnv, TestEnvOptions};
 pub use error::TestEnvError;
+pub use served::ServedEnv;
