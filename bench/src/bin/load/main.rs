@@ -1,0 +1,105 @@
+//! What the API server does under load over TLS, as a process of its own: requests of 1, 16 and 64 clients, a large list, and many
+//! watchers of what changes. Optionally the same against another server, in the same run.
+//!
+//! ```text
+//! taskset -c 1 cargo run --release --manifest-path bench/Cargo.toml --bin load -- \
+//!     [--seconds N] [--binary PATH] [--peer NAME KUBECONFIG PID[,PID]]
+//! ```
+//!
+//! Where `taskset` is installed, the server runs on the first processor alone; the load belongs on another one, as shown.
+
+mod fan_out;
+mod process;
+mod rates;
+mod remote;
+
+#[path = "../server/report.rs"]
+#[expect(dead_code, reason = "shared with the other benchmark, which uses all of it")]
+mod report;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::process::Started;
+use crate::remote::Remote;
+use crate::report::Table;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// What the command line asks for.
+struct Arguments {
+    seconds: u64,
+    binary: PathBuf,
+    peer: Option<Peer>,
+}
+
+/// Another server.
+struct Peer {
+    name: String,
+    kubeconfig: PathBuf,
+    processes: Vec<u32>,
+}
+
+fn main() -> Result<()> {
+    let arguments = arguments(std::env::args().skip(1))?;
+    let span = Duration::from_secs(arguments.seconds);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let mut table = Table::default();
+    let started = Started::start(&arguments.binary)?;
+    let ours = Remote::new("kubewright", started.kubeconfig(), vec![started.id()])?;
+    runtime.block_on(measure(&ours, span, &mut table))?;
+    drop(started);
+    if let Some(peer) = arguments.peer {
+        let remote = Remote::new(&peer.name, &peer.kubeconfig, peer.processes)?;
+        runtime.block_on(measure(&remote, span, &mut table))?;
+    }
+    print!("{table}");
+    Ok(())
+}
+
+async fn measure(remote: &Remote, span: Duration, table: &mut Table) -> Result<()> {
+    remote.clear().await?;
+    for clients in [1, 16, 64] {
+        rates::measure(remote, clients, span, table).await?;
+    }
+    remote.clear().await?;
+    rates::list(remote, table).await?;
+    remote.clear().await?;
+    for per_second in [200, 1_000] {
+        fan_out::measure(remote, per_second, span, table).await?;
+    }
+    remote.clear().await
+}
+
+fn arguments(mut given: impl Iterator<Item = String>) -> Result<Arguments> {
+    let mut arguments = Arguments {
+        seconds: 5,
+        binary: Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/kubewright"),
+        peer: None,
+    };
+    while let Some(name) = given.next() {
+        let mut value = || given.next().with_context(|| format!("{name} wants a value"));
+        match name.as_str() {
+            "--seconds" => arguments.seconds = value()?.parse().context("--seconds wants a number")?,
+            "--binary" => arguments.binary = value()?.into(),
+            "--peer" => {
+                arguments.peer = Some(Peer {
+                    name: value()?,
+                    kubeconfig: value()?.into(),
+                    processes: value()?
+                        .split(',')
+                        .map(str::parse)
+                        .collect::<Result<_, _>>()
+                        .context("--peer wants process numbers")?,
+                });
+            }
+            _ => bail!("{name} is not known: --seconds N, --binary PATH, --peer NAME KUBECONFIG PID[,PID]"),
+        }
+    }
+    Ok(arguments)
+}
