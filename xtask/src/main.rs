@@ -2,6 +2,7 @@
 
 mod clients;
 mod codegen;
+mod fuzz;
 mod kubectl;
 mod tidy;
 
@@ -12,6 +13,8 @@ use anyhow::{Result, bail};
 const USAGE: &str = "usage:
   cargo xtask clients       make the clients ready that the black-box suites run
   cargo xtask codegen ...   write the generated files (says what it needs)
+  cargo xtask fuzz [SECONDS [TARGET]]
+                            run the fuzz targets, 60 seconds each
   cargo xtask kubectl       fetch the versions of kubectl that the black-box suites run
   cargo xtask tidy          check what neither the compiler nor clippy can";
 
@@ -20,6 +23,7 @@ fn main() -> Result<()> {
     match args.split_first() {
         Some((command, [])) if command == "clients" => clients::prepare(),
         Some((command, rest)) if command == "codegen" => codegen::run(rest),
+        Some((command, rest)) if command == "fuzz" => fuzz::run(rest),
         Some((command, [])) if command == "kubectl" => kubectl::fetch(),
         Some((command, [])) if command == "tidy" => tidy::run(),
         _ => bail!("{USAGE}"),
