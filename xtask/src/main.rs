@@ -1,5 +1,7 @@
 //! Code generation and checks that cargo cannot do.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command tells what it does")]
+
 mod clients;
 mod codegen;
 mod fuzz;
