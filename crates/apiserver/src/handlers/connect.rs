@@ -6,7 +6,7 @@
 
 use http::header::{CONNECTION, UPGRADE};
 use http::{Response, StatusCode};
-use kubewright_core::{GroupResource, Status};
+use kubewright_core::Status;
 use kubewright_net::Body;
 use serde_json::Value;
 
@@ -87,12 +87,11 @@ fn is_upgrade(call: &Call<'_>) -> bool {
     asks && call.headers.contains_key(UPGRADE)
 }
 
-/// The address of the kubelet of a node.
+/// The address of the kubelet of a node. A node that is gone is told of as one of the resource of the request, as upstream does.
 async fn kubelet(call: &Call<'_>, node: &str) -> ApiResult<String> {
     let key = connect::node_key(node);
-    let resource = GroupResource::new("", key.resource());
     let found = stored(call, key).await?;
-    let found = found.ok_or_else(|| ApiError::from(Status::not_found(&resource, node)))?;
+    let found = found.ok_or_else(|| ApiError::from(Status::not_found(&call.group_resource(), node)))?;
     connect::kubelet_address(&found)
 }
 

@@ -2,14 +2,16 @@
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use kubewright_core::{FieldError, FieldPath, GroupKind, GroupVersionKind, PatchKind, Status, WriteOptions};
+use kubewright_core::{
+    FieldError, FieldPath, GroupKind, GroupResource, GroupVersionKind, PatchKind, Status, WriteOptions,
+};
 use kubewright_kinds as kinds;
 use kubewright_net::Body;
 use serde_json::{Map, Value, json};
 
 use super::response::Rendering;
 use super::write::{self, Written, meta};
-use super::{Call, apply, from_storage, patch, update};
+use super::{Call, apply, from_storage, metadata, patch, update};
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
 use crate::fieldmanager::ScaleOwners;
@@ -39,10 +41,11 @@ pub(crate) async fn get(call: &Call<'_>, paths: &ScalePaths) -> ApiResult<Respon
 /// Sets the number of replicas from a `Scale`.
 pub(crate) async fn update(call: &Call<'_>, paths: &ScalePaths, body: &Bytes) -> ApiResult<Response<Body>> {
     let options = write::options(call)?;
-    let wanted = check(call, codec::read(body, media::body_format(call.headers)?)?.value)?;
+    let wanted = place(call, codec::read(body, media::body_format(call.headers)?)?.value)?;
     let owners = owners(call, &options);
     write(call, paths, &options, &owners, |scale| {
-        Ok(owners.update(scale, wanted.clone()))
+        update::check_uid(call, meta(&wanted, "uid"), meta(scale, "uid"))?;
+        Ok(owners.update(scale, check(call, wanted.clone())?))
     })
     .await
 }
@@ -57,7 +60,7 @@ pub(crate) async fn patch(call: &Call<'_>, paths: &ScalePaths, body: &Bytes) -> 
         return write(call, paths, &options, &owners, |scale| {
             let merged = owners.apply(scale, &config.object, apply::force(&options));
             config.check()?;
-            check(call, merged.map_err(|error| apply::refused(&error))?)
+            patched(call, scale, merged.map_err(|error| apply::refused(&error))?)
         })
         .await;
     }
@@ -66,7 +69,7 @@ pub(crate) async fn patch(call: &Call<'_>, paths: &ScalePaths, body: &Bytes) -> 
     let patch = patch::read(kind, body)?;
     let owners = owners(call, &options);
     write(call, paths, &options, &owners, |scale| {
-        let patched = check(call, patch.apply_to(scale_type(), scale.clone())?)?;
+        let patched = patched(call, scale, patch.apply_to(scale_type(), scale.clone())?)?;
         Ok(owners.update(scale, patched))
     })
     .await
@@ -119,21 +122,44 @@ fn scale_type() -> Option<&'static kinds::Type> {
     kinds::table().kind("autoscaling", "v1", "Scale")
 }
 
-/// Checks a `Scale` from a client.
-fn check(call: &Call<'_>, mut scale: Value) -> ApiResult<Value> {
-    let expect = GroupVersionKind::new("autoscaling", "v1", "Scale");
-    codec::expect_kind(&mut scale, &expect)?;
+fn scale_kind() -> GroupVersionKind {
+    GroupVersionKind::new("autoscaling", "v1", "Scale")
+}
+
+/// A `Scale` from a client, which says of what it is one.
+///
+/// # Errors
+/// 400 for another kind, and for the scale of something else than the path names.
+fn place(call: &Call<'_>, mut scale: Value) -> ApiResult<Value> {
+    codec::expect_kind(&mut scale, &scale_kind())?;
+    metadata::place_named(call, &mut scale)?;
+    Ok(scale)
+}
+
+/// What a patch made of a `Scale`.
+///
+/// # Errors
+/// Those of [`place`] and [`check`], and 409 for the scale of an object with another uid (`scaleUpdatedObjectInfo` in
+/// `pkg/registry/apps/deployment/storage/storage.go`).
+fn patched(call: &Call<'_>, scale: &Value, patched: Value) -> ApiResult<Value> {
+    let patched = check(call, place(call, patched)?)?;
+    let (wanted, found) = (meta(&patched, "uid"), meta(scale, "uid"));
+    if !wanted.is_empty() && wanted != found {
+        let resource = call.group_resource();
+        let resource = GroupResource::new(&resource.group, format!("{}/scale", resource.resource));
+        let why = format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}");
+        return Err(Status::conflict(&resource, call.name()?, why).into());
+    }
+    Ok(patched)
+}
+
+/// Checks the number of a `Scale`.
+///
+/// # Errors
+/// 422 for a negative number, 400 for what is none.
+fn check(call: &Call<'_>, scale: Value) -> ApiResult<Value> {
     let name = call.name()?;
     let kind = GroupKind::new("autoscaling", "Scale");
-    let found = meta(&scale, "name");
-    if !found.is_empty() && found != name {
-        let error = FieldError::invalid(
-            FieldPath::new("metadata").child("name"),
-            found,
-            "must match the name on the URL",
-        );
-        return Err(Status::invalid(&kind, name, &[error]).into());
-    }
     let path = FieldPath::new("spec").child("replicas");
     match scale.pointer("/spec/replicas") {
         None | Some(Value::Null) => {}
@@ -147,7 +173,7 @@ fn check(call: &Call<'_>, mut scale: Value) -> ApiResult<Value> {
                 let why = format!(
                     "json: cannot unmarshal {replicas} into Go struct field ScaleSpec.{path} of type int32"
                 );
-                return Err(write::cannot_be_handled(&expect, &why));
+                return Err(write::cannot_be_handled(&scale_kind(), &why));
             }
         },
     }

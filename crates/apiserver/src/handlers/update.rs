@@ -62,7 +62,7 @@ fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> ApiResult<Inco
 ///
 /// # Errors
 /// 409 when the object there is another one.
-fn check_uid(call: &Call<'_>, wanted: &str, found: &str) -> ApiResult<()> {
+pub(super) fn check_uid(call: &Call<'_>, wanted: &str, found: &str) -> ApiResult<()> {
     if wanted.is_empty() || wanted == found {
         return Ok(());
     }

@@ -21,6 +21,7 @@ mod negotiation;
 mod patch;
 mod robustness;
 mod routes;
+mod scale;
 mod start;
 mod subresources;
 mod tokens;

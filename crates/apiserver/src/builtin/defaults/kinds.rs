@@ -9,6 +9,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+/// How often the template of a daemon set changed, under a name that outlived its API version. Upstream keeps it as a field of
+/// the internal type (`pkg/apis/apps/v1/conversion.go`), so that only the server can set it.
+pub(crate) const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
 /// The API group of the RBAC kinds, which is also the default group of users and groups.
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -98,6 +102,7 @@ fn apps(kind: &str) -> &'static [Rule] {
                 rolling_update(strategy, &[("maxUnavailable", json!(1)), ("maxSurge", json!(0))]);
             }),
             Nil("spec", "revisionHistoryLimit", Int(10)),
+            Run("metadata!.annotations!", template_generation),
         ],
         "StatefulSet" => &[
             Use("spec!.template!.spec!", POD_SPEC),
@@ -134,6 +139,7 @@ fn batch(kind: &str) -> &'static [Rule] {
             Run("spec", job_spec),
             Nil("spec", "completionMode", Str("NonIndexed")),
             Nil("spec", "suspend", Bool(false)),
+            Nil("spec", "manualSelector", Bool(false)),
             Run("", labels_from_template),
         ],
         "CronJob" => &[
@@ -361,6 +367,13 @@ fn replication_controller_labels(object: &mut Object) {
         spec.insert("selector".to_owned(), labels);
     }
     labels_from_template(object);
+}
+
+/// What was a field once is an annotation now that the server always shows (`Convert_apps_DaemonSet_To_v1_DaemonSet`).
+fn template_generation(annotations: &mut Object) {
+    annotations
+        .entry(TEMPLATE_GENERATION)
+        .or_insert_with(|| "0".into());
 }
 
 /// `stringData` is a way to write `data`: it wins, and is never stored (`Convert_v1_Secret_To_core_Secret` upstream).

@@ -8,6 +8,7 @@ mod kinds;
 mod pod;
 mod pod_resources;
 
+pub(crate) use kinds::TEMPLATE_GENERATION;
 pub(crate) use pod_resources::aggregate;
 
 use super::value::{Object, child, is_nil, is_zero};

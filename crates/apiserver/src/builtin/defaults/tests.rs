@@ -217,6 +217,15 @@ fn workloads() {
 }
 
 #[test]
+fn daemon_sets_show_how_often_their_template_changed() {
+    const PLACE: &str = "/metadata/annotations/deprecated.daemonset.template.generation";
+    let with = |annotations: Value| json!({"metadata": {"annotations": annotations}});
+    check("apps/v1/DaemonSet", json!({}), &[(PLACE, json!("0"))]);
+    let known = with(json!({"deprecated.daemonset.template.generation": "4"}));
+    check("apps/v1/DaemonSet", known, &[(PLACE, json!("4"))]);
+}
+
+#[test]
 fn jobs() {
     let job = |spec: Value| json!({"spec": spec});
     check(
@@ -228,6 +237,7 @@ fn jobs() {
             ("/spec/backoffLimit", json!(6)),
             ("/spec/completionMode", json!("NonIndexed")),
             ("/spec/suspend", json!(false)),
+            ("/spec/manualSelector", json!(false)),
             ("/spec/podReplacementPolicy", json!("TerminatingOrFailed")),
             ("/metadata/labels", json!({"a": "b"})),
         ],

@@ -2,7 +2,7 @@
 //!
 //! Upstream: `generateSelector` in `pkg/registry/batch/job/strategy.go`.
 
-use super::super::value::{Object, child, str_at, true_at};
+use super::super::value::{Object, child, map_at, str_at, true_at};
 use super::Context;
 use kubewright_core::FieldError;
 use serde_json::Value;
@@ -40,7 +40,24 @@ pub(super) fn prepare(job: &mut Value, old: Option<&Value>, _: &mut Context<'_>)
     if let Some(labels) = nested(spec, &["selector", "matchLabels"]) {
         labels.entry(UID_LABEL).or_insert_with(|| uid.into());
     }
+    label_like_the_pods(job);
     Vec::new()
+}
+
+/// A job without labels has those of its pods: upstream defaults them whenever it reads the job (`SetDefaults_Job` in
+/// `pkg/apis/batch/v1/defaults.go`), so the generated ones too, which nobody owns.
+fn label_like_the_pods(job: &mut Value) {
+    let labels = map_at(job, "/spec/template/metadata/labels");
+    let labels: Object = labels
+        .map(|(label, value)| (label.clone(), value.clone()))
+        .collect();
+    if let Some(own) = job
+        .as_object_mut()
+        .and_then(|job| nested(job, &["metadata", "labels"]))
+        && own.is_empty()
+    {
+        *own = labels;
+    }
 }
 
 fn nested<'a>(mut object: &'a mut Object, path: &[&str]) -> Option<&'a mut Object> {

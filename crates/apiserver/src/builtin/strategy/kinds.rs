@@ -1,5 +1,6 @@
 //! Preparation of the kinds that need a few lines each.
 
+use super::super::defaults::TEMPLATE_GENERATION;
 use super::super::value::{Object, at, child, is_nil, list_at, semantically_equal, str_at, str_in};
 use super::{Context, restore};
 use kubewright_core::FieldError;
@@ -225,10 +226,6 @@ pub(super) fn api_service(service: &mut Value, old: Option<&Value>, _: &mut Cont
     }
     Vec::new()
 }
-
-/// How often the template changed, under a name that outlived its API version. Upstream keeps it as a field of the
-/// internal type (`pkg/apis/apps/v1/conversion.go`), so that only the server can set it.
-const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 /// Counts changes of the template of a daemon set.
 pub(super) fn daemon_set(set: &mut Value, old: Option<&Value>, _: &mut Context<'_>) -> Vec<FieldError> {

@@ -32,6 +32,8 @@ use std::collections::BTreeMap;
 pub(crate) struct Strategy {
     /// Which names are valid.
     pub(crate) name: NameRule,
+    /// Which names of finalizers are.
+    finalizers: FinalizerRule,
     /// What becomes of `status` on writes to the object itself.
     pub(crate) status: StatusRule,
     /// Which metadata a write to `/status` may change.
@@ -70,6 +72,16 @@ pub(crate) struct Strategy {
 /// A kind's own preparation. It returns what went wrong, such as an address that is taken.
 type Prepare = fn(object: &mut Value, old: Option<&Value>, context: &mut Context<'_>) -> Vec<FieldError>;
 
+/// Which names of finalizers are valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FinalizerRule {
+    /// Names with a domain, and the few without that Kubernetes itself uses (`ValidateObjectMeta` in
+    /// `pkg/apis/core/validation`).
+    OwnOrQualified,
+    /// Every name that a label could have: kinds that apimachinery's `ValidateObjectMeta` is enough for.
+    Any,
+}
+
 /// What becomes of `status` on writes to the object itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StatusRule {
@@ -105,6 +117,8 @@ pub(crate) enum Generation {
     Constant,
     /// Counts changes of anything except metadata and status.
     Content,
+    /// Counts the same, from nothing: a new object has none.
+    Changes,
     /// Counts these and changes of annotations.
     ContentAndAnnotations,
     /// Counts changes of anything except metadata: custom resources whose status is a field like any other.
@@ -215,7 +229,7 @@ impl Strategy {
             }
             if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
                 // A kind that counts none keeps what the client sends, as upstream does.
-                if self.generation != Generation::None {
+                if !matches!(self.generation, Generation::None | Generation::Changes) {
                     metadata.insert("generation".to_owned(), 1.into());
                 }
             }
@@ -277,6 +291,7 @@ impl Strategy {
     /// Checks a new object, metadata included.
     pub(crate) fn validate_create(&self, object: &Value, scope: kubewright_kinds::Scope) -> Vec<FieldError> {
         let mut errors = metadata::create(object, scope, self.name);
+        self.validate_finalizers(&mut errors, object);
         errors.extend((self.validate)(object));
         errors.extend((self.rules)(object, None));
         errors
@@ -285,6 +300,7 @@ impl Strategy {
     /// Checks a changed object, metadata included.
     pub(crate) fn validate_update(&self, new: &Value, old: &Value) -> Vec<FieldError> {
         let mut errors = metadata::update(new, old);
+        self.validate_finalizers(&mut errors, new);
         errors.extend((self.validate)(new));
         errors.extend((self.validate_update)(new, old));
         errors.extend((self.rules)(new, Some(old)));
@@ -303,10 +319,18 @@ impl Strategy {
             // What is stored may break a rule that came later; a controller must still be able to report on it.
             "status" | "approval" | "finalize" | "ephemeralcontainers" | "resize" | "binding" => {
                 let mut errors = metadata::update(new, old);
+                self.validate_finalizers(&mut errors, new);
                 errors.extend((self.validate_part)(name, new, old));
                 errors
             }
             _ => self.validate_update(new, old),
+        }
+    }
+
+    fn validate_finalizers(&self, errors: &mut Vec<FieldError>, object: &Value) {
+        match self.finalizers {
+            FinalizerRule::OwnOrQualified => metadata::own_or_qualified_finalizers(errors, object),
+            FinalizerRule::Any => {}
         }
     }
 
@@ -340,9 +364,10 @@ impl Strategy {
         let annotations = "/metadata/annotations";
         let changed = match self.generation {
             Generation::None | Generation::Constant => false,
-            Generation::Content | Generation::ContentAndAnnotations | Generation::ContentAndStatus => {
-                differs(new, old) || differs(old, new)
-            }
+            Generation::Content
+            | Generation::Changes
+            | Generation::ContentAndAnnotations
+            | Generation::ContentAndStatus => differs(new, old) || differs(old, new),
         };
         let annotated = self.generation == Generation::ContentAndAnnotations
             && !semantically_equal(new.pointer(annotations), old.pointer(annotations));

@@ -20,6 +20,12 @@ pub(super) fn prepare(
     context: &mut Context<'_>,
 ) -> Vec<FieldError> {
     normalize_cluster_ips(service, old);
+    if !has_address(service)
+        && let Some(spec) = spec_mut(service)
+    {
+        // What has no address in the cluster has no traffic in it (`defaultOnReadInternalTrafficPolicy`).
+        spec.remove("internalTrafficPolicy");
+    }
     if let Some(old) = old {
         keep_allocated(service, old);
         drop_what_the_type_lacks(service, old);
@@ -254,8 +260,10 @@ fn allocate_address(
     allocator: &mut dyn Allocator,
 ) -> Vec<FieldError> {
     let wanted = str_at(service, "/spec/clusterIP").to_owned();
-    let is_kept = !wanted.is_empty() && old.and_then(address) == Some(wanted.as_str());
-    if !has_address(service) || wanted == HEADLESS || is_kept {
+    let had = old.filter(|old| has_address(old)).and_then(address);
+    // One that is not the one it had is for validation to refuse: an address stays.
+    let is_settled = !wanted.is_empty() && had.is_some();
+    if !has_address(service) || wanted == HEADLESS || is_settled {
         return Vec::new();
     }
     match allocator.take_address(Some(wanted.as_str()).filter(|wanted| !wanted.is_empty())) {

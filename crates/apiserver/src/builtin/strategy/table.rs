@@ -5,9 +5,9 @@ use super::super::validation::names::NameRule;
 use super::super::validation::{core as core_kinds, objects as check, pod as pods, storage as volumes};
 use super::super::warnings;
 use super::{
-    Allocation, CreateOnUpdate, Deletion, Dependents, Generation, StatusMetadata, StatusRule, Strategy,
-    UnconditionalUpdate, certificates, fields, groups as prepare, job, kinds, namespace, no_preparation, pod,
-    service,
+    Allocation, CreateOnUpdate, Deletion, Dependents, FinalizerRule, Generation, StatusMetadata, StatusRule,
+    Strategy, UnconditionalUpdate, certificates, fields, groups as prepare, job, kinds, namespace,
+    no_preparation, pod, service,
 };
 
 /// The strategy of a built-in resource. Resources without a row of their own get the plain one, with a status that
@@ -30,6 +30,7 @@ pub(crate) fn strategy(group: &str, resource: &str) -> &'static Strategy {
 /// No status, no generation, everything may change.
 const PLAIN_ROW: Strategy = Strategy {
     name: NameRule::Subdomain,
+    finalizers: FinalizerRule::OwnOrQualified,
     status: StatusRule::None,
     status_metadata: StatusMetadata::Editable,
     generation: Generation::None,
@@ -301,6 +302,7 @@ static HPA: Strategy = Strategy {
 };
 
 static PDB: Strategy = Strategy {
+    finalizers: FinalizerRule::Any,
     status: StatusRule::Reset(
         r#"{"currentHealthy":0,"desiredHealthy":0,"disruptionsAllowed":0,"expectedPods":0}"#,
     ),
@@ -382,7 +384,7 @@ fn storage(resource: &str) -> Option<&'static Strategy> {
         ..PLAIN_ROW
     };
     static CSI_DRIVER: Strategy = Strategy {
-        generation: Generation::Content,
+        generation: Generation::Changes,
         unconditional_update: UnconditionalUpdate::Refused,
         rules: groups::storage::csi_driver,
         ..PLAIN_ROW
@@ -445,12 +447,14 @@ fn scheduling(resource: &str) -> Option<&'static Strategy> {
 
 fn coordination(resource: &str) -> Option<&'static Strategy> {
     static LEASE: Strategy = Strategy {
+        finalizers: FinalizerRule::Any,
         create_on_update: CreateOnUpdate::Allowed,
         unconditional_update: UnconditionalUpdate::Refused,
         rules: groups::cluster::lease,
         ..PLAIN_ROW
     };
     static LEASE_CANDIDATE: Strategy = Strategy {
+        finalizers: FinalizerRule::Any,
         name: NameRule::ConfigKey,
         rules: groups::cluster::lease_candidate,
         create_on_update: CreateOnUpdate::Allowed,
@@ -483,8 +487,9 @@ static EVENT_V1: Strategy = Strategy {
 fn certificates(resource: &str) -> Option<&'static Strategy> {
     static SIGNING_REQUEST: Strategy = Strategy {
         selectable: fields::SIGNER,
+        name: NameRule::PathSegment,
         prepare: kinds::signing_request,
-        validate: check::signing_request,
+        rules: groups::certificates::signing_request,
         validate_part: certificates::part,
         ..STATUS_ROW
     };
@@ -511,12 +516,14 @@ fn certificates(resource: &str) -> Option<&'static Strategy> {
 
 fn admission(resource: &str) -> Option<&'static Strategy> {
     static WEBHOOKS: Strategy = Strategy {
+        finalizers: FinalizerRule::Any,
         generation: Generation::Content,
         unconditional_update: UnconditionalUpdate::Refused,
         rules: groups::admission::webhooks,
         ..PLAIN_ROW
     };
     static POLICY: Strategy = Strategy {
+        finalizers: FinalizerRule::Any,
         status_metadata: StatusMetadata::Reset,
         unconditional_update: UnconditionalUpdate::Refused,
         rules: groups::admission_policy::validating,
@@ -524,18 +531,21 @@ fn admission(resource: &str) -> Option<&'static Strategy> {
         ..COUNTED_ROW
     };
     static MUTATING: Strategy = Strategy {
+        finalizers: FinalizerRule::Any,
         generation: Generation::Content,
         unconditional_update: UnconditionalUpdate::Refused,
         rules: groups::admission_policy::mutating,
         ..PLAIN_ROW
     };
     static MUTATING_BINDING: Strategy = Strategy {
+        finalizers: FinalizerRule::Any,
         generation: Generation::Content,
         unconditional_update: UnconditionalUpdate::Refused,
         rules: groups::admission_policy::mutating_binding,
         ..PLAIN_ROW
     };
     static BINDING: Strategy = Strategy {
+        finalizers: FinalizerRule::Any,
         generation: Generation::Content,
         unconditional_update: UnconditionalUpdate::Refused,
         rules: groups::admission_policy::validating_binding,
@@ -553,6 +563,7 @@ fn admission(resource: &str) -> Option<&'static Strategy> {
 
 /// Definitions of custom resources.
 static CRD: Strategy = Strategy {
+    finalizers: FinalizerRule::Any,
     status_metadata: StatusMetadata::Reset,
     unconditional_update: UnconditionalUpdate::Refused,
     finalizer_on_delete: Some("customresourcecleanup.apiextensions.k8s.io"),
@@ -564,6 +575,7 @@ static CRD: Strategy = Strategy {
 
 /// Custom resources whose version has no status subresource (apiextensions `pkg/registry/customresource/strategy.go`).
 pub(crate) static CUSTOM: Strategy = Strategy {
+    finalizers: FinalizerRule::Any,
     status_metadata: StatusMetadata::Reset,
     generation: Generation::ContentAndStatus,
     unconditional_update: UnconditionalUpdate::Refused,
@@ -578,6 +590,7 @@ pub(crate) static CUSTOM_WITH_STATUS: Strategy = Strategy {
 };
 
 static API_SERVICE: Strategy = Strategy {
+    finalizers: FinalizerRule::Any,
     name: NameRule::PathSegment,
     status_metadata: StatusMetadata::Reset,
     unconditional_update: UnconditionalUpdate::Refused,

@@ -140,6 +140,27 @@ fn creates() {
             ),
         ],
     );
+    let labels = json!({"batch.kubernetes.io/controller-uid": "u", "controller-uid": "u", "batch.kubernetes.io/job-name": "j",
+                        "job-name": "j"});
+    expect(
+        &create(
+            "batch",
+            "jobs",
+            json!({"metadata": {"name": "j", "uid": "u"}, "spec": {}}),
+        ),
+        &[
+            ("/metadata/labels", labels.clone()),
+            ("/spec/template/metadata/labels", labels),
+        ],
+    );
+    expect(
+        &create(
+            "batch",
+            "jobs",
+            json!({"metadata": {"name": "j", "uid": "u", "labels": {"a": "b"}}, "spec": {}}),
+        ),
+        &[("/metadata/labels", json!({"a": "b"}))],
+    );
     expect(
         &create(
             "batch",
@@ -230,6 +251,57 @@ fn generations_count_what_the_kind_counts() {
         json!(3),
     );
     check("", "configmaps", ("/spec", json!({})), json!(3));
+    check(
+        "storage.k8s.io",
+        "csidrivers",
+        ("/spec/replicas", json!(2)),
+        json!(4),
+    );
+    // What counts only changes has none at first.
+    let driver = create(
+        "storage.k8s.io",
+        "csidrivers",
+        json!({"metadata": {"name": "d"}, "spec": {}}),
+    );
+    expect(&driver, &[("/metadata/generation", json!(null))]);
+    let changed = json!({"metadata": {"name": "d"}, "spec": {"podInfoOnMount": true}});
+    let changed = update("storage.k8s.io", "csidrivers", changed, &driver);
+    expect(&changed, &[("/metadata/generation", json!(1))]);
+}
+
+#[test]
+fn finalizers_are_known_or_have_a_domain() {
+    const UNKNOWN: &str = "metadata.finalizers[0]: Invalid value: \"mine\": name is neither a standard finalizer name nor is it fully \
+                           qualified";
+    #[track_caller]
+    fn check(group: &str, resource: &str, finalizer: &str, expect: &[&str]) {
+        let object = json!({"metadata": {"name": "a", "namespace": "n", "resourceVersion": "1", "finalizers": [finalizer]}});
+        let mut errors = Vec::new();
+        let strategy = strategy(group, resource);
+        strategy.validate_finalizers(&mut errors, &object);
+        let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(errors, expect, "{resource} {finalizer}");
+        let updated = strategy.validate_subresource_update("status", &object, &object);
+        let has_error = updated.iter().any(|error| error.to_string() == UNKNOWN);
+        assert_eq!(has_error, !expect.is_empty(), "{resource} {finalizer}");
+    }
+    for resource in ["configmaps", "pods", "namespaces", "services"] {
+        check("", resource, "mine", &[UNKNOWN]);
+        for known in ["kubernetes", "orphan", "foregroundDeletion", "a.b/mine"] {
+            check("", resource, known, &[]);
+        }
+    }
+    for (group, resource) in [("apps", "deployments"), ("rbac.authorization.k8s.io", "roles")] {
+        check(group, resource, "mine", &[UNKNOWN]);
+    }
+    for (group, resource) in [
+        ("coordination.k8s.io", "leases"),
+        ("policy", "poddisruptionbudgets"),
+        ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),
+        ("apiextensions.k8s.io", "customresourcedefinitions"),
+    ] {
+        check(group, resource, "mine", &[]);
+    }
 }
 
 #[test]
@@ -459,7 +531,8 @@ fn services_keep_what_they_have_and_drop_what_their_type_lacks() {
     let old = create(
         "",
         "services",
-        json!({"metadata": {"name": "s"}, "spec": {"type": "NodePort", "ports": [{"port": 80, "protocol": "TCP"}]}}),
+        json!({"metadata": {"name": "s"}, "spec": {"type": "NodePort", "internalTrafficPolicy": "Cluster",
+               "ports": [{"port": 80, "protocol": "TCP"}]}}),
     );
     let change = |spec: Value| {
         update(
@@ -497,8 +570,18 @@ fn services_keep_what_they_have_and_drop_what_their_type_lacks() {
             ("/spec/clusterIP", json!(null)),
             ("/spec/clusterIPs", json!(null)),
             ("/spec/ipFamilies", json!(null)),
+            ("/spec/internalTrafficPolicy", json!(null)),
         ],
     );
+    // Another address is not allocated but left for validation to refuse.
+    let mut moved = old.clone();
+    moved["spec"]["clusterIP"] = json!("10.96.0.1");
+    moved["metadata"]["resourceVersion"] = json!("1");
+    let moved = update("", "services", moved, &old);
+    let errors = strategy("", "services").validate_update(&moved, &old);
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let expect = "spec.clusterIPs[0]: Invalid value: [\"10.96.0.1\"]: may not change once set";
+    assert!(errors.iter().any(|error| error == expect), "{errors:?}");
 }
 
 #[test]

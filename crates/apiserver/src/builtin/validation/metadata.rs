@@ -14,6 +14,10 @@ use std::collections::BTreeSet;
 /// The most bytes that the keys and values of all annotations may have together.
 pub(crate) const ANNOTATIONS_MAX: usize = 256 * 1024;
 
+/// What the garbage collector has to do before the object goes.
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+
 /// Checks the metadata of a new object, after its name was generated.
 pub(crate) fn create(object: &Value, scope: Scope, rule: NameRule) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -193,8 +197,6 @@ fn names_at(object: &Value, pointer: &str) -> BTreeSet<String> {
 }
 
 fn finalizers(errors: &mut Vec<FieldError>, object: &Value, path: &FieldPath) {
-    const ORPHAN: &str = "orphan";
-    const FOREGROUND: &str = "foregroundDeletion";
     let finalizers = list_at(object, "/metadata/finalizers");
     for finalizer in finalizers.iter().filter_map(Value::as_str) {
         invalid_each(errors, path, finalizer, qualified_name(finalizer));
@@ -203,6 +205,18 @@ fn finalizers(errors: &mut Vec<FieldError>, object: &Value, path: &FieldPath) {
     if has(ORPHAN) && has(FOREGROUND) {
         let detail = format!("finalizer {ORPHAN} and {FOREGROUND} cannot be both set");
         errors.push(FieldError::invalid(path.clone(), finalizers.to_vec(), detail));
+    }
+}
+
+/// Of the finalizers without a domain, only those that Kubernetes itself uses are known (`validateKubeFinalizerName`).
+pub(crate) fn own_or_qualified_finalizers(errors: &mut Vec<FieldError>, object: &Value) {
+    let path = FieldPath::new("metadata").child("finalizers");
+    let finalizers = list_at(object, "/metadata/finalizers").iter().enumerate();
+    for (index, finalizer) in finalizers.filter_map(|(index, value)| Some((index, value.as_str()?))) {
+        if !finalizer.contains('/') && !["kubernetes", ORPHAN, FOREGROUND].contains(&finalizer) {
+            let detail = "name is neither a standard finalizer name nor is it fully qualified";
+            errors.push(FieldError::invalid(path.index(index), finalizer, detail));
+        }
     }
 }
 

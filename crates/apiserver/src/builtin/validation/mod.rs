@@ -78,15 +78,6 @@ fn not_negative(errors: &mut Vec<FieldError>, path: FieldPath, value: Option<&Va
     }
 }
 
-/// Reports a string that is absent or empty.
-fn required(errors: &mut Vec<FieldError>, path: FieldPath, value: Option<&Value>, detail: &str) -> bool {
-    let is_there = value.and_then(Value::as_str).is_some_and(|text| !text.is_empty());
-    if !is_there {
-        errors.push(FieldError::required(path, detail));
-    }
-    is_there
-}
-
 /// Reports fields of the object at `pointer` that differ from the stored object.
 fn immutable(errors: &mut Vec<FieldError>, new: &Value, old: &Value, pointer: &str) {
     let (new, old) = (new.pointer(pointer), old.pointer(pointer));

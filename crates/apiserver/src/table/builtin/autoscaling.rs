@@ -1,8 +1,9 @@
 //! Horizontal pod autoscalers and scales.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{BuiltinPrinter, no_conditions, printer};
+use crate::builtin::conversion::convert;
 use crate::table::column::{AGE, Column, NAME, integer, string};
 use crate::table::format::{NONE, UNKNOWN, UNSET, quantity};
 use crate::table::view::{Row, get, text};
@@ -67,16 +68,15 @@ fn autoscaler_v2(row: &Row<'_>) -> Vec<Value> {
     )
 }
 
-/// Version 1 knows the share of the CPU alone; other metrics hide in annotations that this does not read.
+/// Version 1 knows the share of the CPU alone and hides other metrics in annotations, but prints like the second: upstream prints
+/// its internal form.
 fn autoscaler_v1(row: &Row<'_>) -> Vec<Value> {
-    let cpu = |target: &str, share: &Value| json!({"type": "Resource", "resource": {"name": "cpu", target: {"averageUtilization": share}}});
-    let metrics = row
-        .get("/spec/targetCPUUtilizationPercentage")
-        .map(|share| cpu("target", share));
-    let current = row
-        .get("/status/currentCPUUtilizationPercentage")
-        .map(|share| cpu("current", share));
-    autoscaler(row, metrics.as_slice(), current.as_slice())
+    let mut object = row.object.clone();
+    convert(&mut object, "autoscaling/v1", "autoscaling/v2");
+    autoscaler_v2(&Row {
+        object: &object,
+        now: row.now,
+    })
 }
 
 fn autoscaler(row: &Row<'_>, metrics: &[Value], current: &[Value]) -> Vec<Value> {

@@ -459,10 +459,26 @@ fn autoscalers() {
         "autoscaling/v1",
         "HorizontalPodAutoscaler",
         json!({
+            "apiVersion": "autoscaling/v1",
+            "kind": "HorizontalPodAutoscaler",
             "spec": {"scaleTargetRef": {"kind": "K", "name": "t"}, "maxReplicas": 5, "targetCPUUtilizationPercentage": 80},
             "status": {"currentCPUUtilizationPercentage": 50},
         }),
         json!(["K/t", "cpu: 50%/80%", "<unset>", 5, 0, "AGE"]),
+    );
+    // What the first version cannot say is in annotations.
+    let metrics =
+        json!([{"type": "Resource", "resource": {"name": "memory", "targetAverageUtilization": 60}}]);
+    super::kinds::check(
+        "autoscaling/v1",
+        "HorizontalPodAutoscaler",
+        json!({
+            "apiVersion": "autoscaling/v1",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": {"annotations": {"autoscaling.alpha.kubernetes.io/metrics": metrics.to_string()}},
+            "spec": {"scaleTargetRef": {"kind": "K", "name": "t"}, "maxReplicas": 5},
+        }),
+        json!(["K/t", "memory: <unknown>/60%", "<unset>", 5, 0, "AGE"]),
     );
     let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 2}});
     super::kinds::check("autoscaling/v1", "Scale", scale, json!([3, 2, "AGE"]));

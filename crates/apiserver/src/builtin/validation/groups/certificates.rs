@@ -1,12 +1,17 @@
-//! Bundles of trust and requests for certificates of pods. Requests of users are checked with their decisions.
+//! Bundles of trust and requests for certificates, of users and of pods.
 //!
-//! Upstream: `pkg/apis/certificates/validation/validation.go`. The contents of certificates and keys are not looked at: a block is
+//! Upstream: `pkg/apis/certificates/validation/validation.go`. What is decided of a request is checked with its strategy. The contents of certificates and keys are not looked at: a block is
 //! checked for what it says it is.
 
-use kubewright_core::FieldError;
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::super::names::{LABEL_MAX, SUBDOMAIN_MAX, label, subdomain};
+use super::super::field::Field;
+use super::super::names::subdomain;
+use super::super::signer;
 use super::node::{Errors, Node};
 
 /// The most bytes of a bundle.
@@ -17,39 +22,90 @@ const SECONDS_MIN: i64 = 3600;
 const SECONDS_MAX: i64 = 91 * 86_400;
 const KUBERNETES_SECONDS_MAX: i64 = 86_400;
 
-/// The name of a signer: a domain of at least two parts and a path (`ValidateSignerName`).
-fn signer_name(errors: &mut Errors, node: &Node<'_, '_>) {
-    if !node.check_given(errors, "") {
-        return;
+/// The shortest validity that a user may ask for, in seconds.
+const REQUEST_SECONDS_MIN: i64 = 600;
+
+/// What a key may be used for, in the order in which messages list it.
+const USAGES: &[&str] = &[
+    "any",
+    "cert sign",
+    "client auth",
+    "code signing",
+    "content commitment",
+    "crl sign",
+    "data encipherment",
+    "decipher only",
+    "digital signature",
+    "email protection",
+    "encipher only",
+    "ipsec end system",
+    "ipsec tunnel",
+    "ipsec user",
+    "key agreement",
+    "key encipherment",
+    "microsoft sgc",
+    "netscape sgc",
+    "ocsp signing",
+    "s/mime",
+    "server auth",
+    "signing",
+    "timestamping",
+];
+
+/// A user's request for a certificate (`ValidateCertificateSigningRequestCreate`). It never changes, so what is stored is not
+/// checked again.
+pub(crate) fn signing_request(object: &Value, old: Option<&Value>) -> Errors {
+    let mut errors = Errors::new();
+    if old.is_some() {
+        return errors;
     }
-    let parts: Vec<&str> = node.text().split('/').collect();
-    let [domain, path] = parts[..] else {
-        let detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-        return node.invalid(errors, detail);
-    };
-    if domain.len() > SUBDOMAIN_MAX {
-        errors.push(FieldError::too_long(node.path(), SUBDOMAIN_MAX));
+    let root = Node::root(object);
+    let spec = root.get("spec");
+    let request = spec.get("request");
+    if !is_request(request.text()) {
+        request.invalid(&mut errors, "PEM block type must be CERTIFICATE REQUEST");
     }
-    first_fault(errors, node, domain, label);
-    if !domain.contains('.') {
-        let detail = "should be a domain with at least two segments separated by dots";
-        node.invalid_as(errors, domain, detail);
+    let usages = spec.get("usages");
+    if usages.is_empty() {
+        usages.required(&mut errors, "");
     }
-    first_fault(errors, node, path, subdomain);
-    let longest = SUBDOMAIN_MAX + LABEL_MAX + 1;
-    if path.len() > longest {
-        errors.push(FieldError::too_long(node.path(), longest));
+    for usage in usages.items() {
+        usage.check_one_of(&mut errors, USAGES);
     }
+    let mut seen = BTreeSet::new();
+    for usage in usages.items().filter(|usage| !seen.insert(usage.text())) {
+        usage.duplicate(&mut errors);
+    }
+    let signer = spec.get("signerName");
+    if signer.text() == "kubernetes.io/legacy-unknown" {
+        let detail = "the legacy signerName is not allowed via this API version";
+        signer.invalid(&mut errors, detail);
+    } else {
+        signer_name(&mut errors, &signer);
+    }
+    let seconds = spec.get("expirationSeconds");
+    if !seconds.is_nil() && seconds.number() < REQUEST_SECONDS_MIN {
+        let detail =
+            format!("may not specify a duration less than {REQUEST_SECONDS_MIN} seconds (10 minutes)");
+        seconds.invalid(&mut errors, detail);
+    }
+    errors
 }
 
-/// What is wrong with the first part that is wrong.
-fn first_fault(errors: &mut Errors, node: &Node<'_, '_>, text: &str, check: fn(&str) -> Vec<String>) {
-    let mut parts = text.split('.').map(|part| (part, check(part)));
-    if let Some((part, messages)) = parts.find(|(_, messages)| !messages.is_empty()) {
-        for message in messages {
-            node.invalid_as(errors, text, format!("validating label {part:?}: {message}"));
-        }
-    }
+/// Whether a text in base64 is a request in PEM: whether its first block says so.
+fn is_request(text: &str) -> bool {
+    let pem = STANDARD.decode(text).unwrap_or_default();
+    let pem = String::from_utf8_lossy(&pem);
+    let first = pem.split_once("-----BEGIN ").map(|(_, block)| block);
+    first.is_some_and(|block| {
+        block.starts_with("CERTIFICATE REQUEST-----") && block.contains("-----END CERTIFICATE REQUEST-----")
+    })
+}
+
+/// The name of a signer: a domain of at least two parts and a path.
+fn signer_name(errors: &mut Errors, node: &Node<'_, '_>) {
+    let path = node.path();
+    signer::signer_name(errors, &Field::root(path.as_str(), node.value()));
 }
 
 /// A bundle of trust (`ValidateClusterTrustBundle`, `ValidateClusterTrustBundleUpdate`).

@@ -3,11 +3,9 @@
 mod config;
 mod definition;
 mod pod;
-mod policy;
 mod workloads;
 
 pub(crate) use super::pod::template as pod_template_spec;
 pub(crate) use config::*;
 pub(crate) use definition::{custom_resource_definition, custom_resource_definition_update};
-pub(crate) use policy::*;
 pub(crate) use workloads::*;

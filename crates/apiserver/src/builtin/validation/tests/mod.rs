@@ -240,8 +240,8 @@ fn metadata_of_changed_objects() {
         &object(json!({"generation": 2})),
         &["metadata.generation: Invalid value: 1: must not be decremented"],
     );
-    let deleted = json!({"deletionTimestamp": "t", "finalizers": ["a"]});
-    let added = json!({"deletionTimestamp": "t", "finalizers": ["a", "b/c"]});
+    let deleted = json!({"deletionTimestamp": "t", "finalizers": ["a/a"]});
+    let added = json!({"deletionTimestamp": "t", "finalizers": ["a/a", "b/c"]});
     check_update(
         "",
         "configmaps",

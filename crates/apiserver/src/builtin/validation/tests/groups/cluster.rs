@@ -1,6 +1,7 @@
 //! Rights, leases, priorities, runtimes, APIs and flow control.
 
 use super::*;
+use base64::Engine as _;
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
@@ -268,6 +269,53 @@ fn flow_control() {
         levels,
         &json!({"metadata": {"name": "catch-all"}, "spec": {"type": "Limited", "limited": {"nominalConcurrencyShares": 5, "limitResponse": {"type": "Reject"}}}}),
         &[],
+    );
+}
+
+#[test]
+fn requests_of_users_for_certificates() {
+    let to = ("certificates.k8s.io/v1", "certificatesigningrequests");
+    let pem = |kind: &str| {
+        let text = format!("-----BEGIN {kind}-----\nMQ==\n-----END {kind}-----\n");
+        base64::engine::general_purpose::STANDARD.encode(text)
+    };
+    let request = |request: &str, signer: &str, usages: Value| json!({"metadata": {"name": "A:b"}, "spec": {"request": request, "signerName": signer, "usages": usages}});
+    let good = request(
+        &pem("CERTIFICATE REQUEST"),
+        "example.com/a",
+        json!(["client auth"]),
+    );
+    create(to, &good, &[]);
+    create(
+        to,
+        &request(&pem("CERTIFICATE"), "kubernetes.io/legacy-unknown", json!([])),
+        &[
+            &format!(
+                "spec.request: Invalid value: \"{}\": PEM block type must be CERTIFICATE REQUEST",
+                pem("CERTIFICATE")
+            ),
+            "spec.usages: Required value",
+            "spec.signerName: Invalid value: \"kubernetes.io/legacy-unknown\": the legacy signerName is not allowed via this API \
+             version",
+        ],
+    );
+    create(
+        to,
+        &with(
+            &request("Zm9v", "x", json!(["client auth", "foo", "client auth"])),
+            &[("/spec/expirationSeconds", json!(599))],
+        ),
+        &[
+            "spec.request: Invalid value: \"Zm9v\": PEM block type must be CERTIFICATE REQUEST",
+            "spec.usages[1]: Unsupported value: \"foo\": supported values: \"any\", \"cert sign\", \"client auth\", \"code signing\", \
+             \"content commitment\", \"crl sign\", \"data encipherment\", \"decipher only\", \"digital signature\", \"email \
+             protection\", \"encipher only\", \"ipsec end system\", \"ipsec tunnel\", \"ipsec user\", \"key agreement\", \"key \
+             encipherment\", \"microsoft sgc\", \"netscape sgc\", \"ocsp signing\", \"s/mime\", \"server auth\", \"signing\", \
+             \"timestamping\"",
+            "spec.usages[2]: Duplicate value: \"client auth\"",
+            "spec.signerName: Invalid value: \"x\": must be a fully qualified domain and path of the form 'example.com/signer-name'",
+            "spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 600 seconds (10 minutes)",
+        ],
     );
 }
 
