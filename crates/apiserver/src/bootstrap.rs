@@ -1,6 +1,7 @@
 //! The objects that every cluster has: made by the server itself when it starts, if they are not there.
 //!
-//! Upstream: pkg/controlplane/controller/systemnamespaces and pkg/controlplane/controller/kubernetesservice.
+//! Upstream: pkg/controlplane/controller/systemnamespaces, pkg/controlplane/controller/kubernetesservice and
+//! pkg/registry/scheduling/rest/storage_scheduling.go.
 
 use std::sync::Arc;
 
@@ -36,8 +37,37 @@ pub(crate) async fn create_objects(server: &Arc<Server>) -> ApiResult<()> {
             "type": "ClusterIP",
         },
     });
-    create(server, "/api/v1/namespaces/default/services", &service).await
+    create(server, "/api/v1/namespaces/default/services", &service).await?;
+    for (name, value, description) in PRIORITY_CLASSES {
+        let class = json!({
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": name},
+            "value": value,
+            "description": description,
+        });
+        match create(server, "/apis/scheduling.k8s.io/v1/priorityclasses", &class).await {
+            // A server may be told to serve no such group.
+            Err(error) if error.status().code != 404 => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }
+
+/// The classes of pods that a cluster cannot be without: name, value, description.
+const PRIORITY_CLASSES: [(&str, i64, &str); 2] = [
+    (
+        "system-node-critical",
+        2_000_001_000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+    (
+        "system-cluster-critical",
+        2_000_000_000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+    ),
+];
 
 /// Creates an object as the server itself; one that is there already stays.
 async fn create(server: &Arc<Server>, path: &str, object: &Value) -> ApiResult<()> {

@@ -311,7 +311,7 @@ async fn connections_end_with_an_answer() {
             422,
             "PodLogOptions \"one\" is invalid: tailLines: Invalid value: -1",
         ),
-        (format!("GET {PODS}/lost/log"), 404, "nodes \"gone\" not found"),
+        (format!("GET {PODS}/lost/log"), 404, "pods \"gone\" not found"),
         (format!("GET {PODS}/placed/log"), 500, "dial tcp 10.0.0.1:10250"),
         (format!("POST {PODS}/one/log"), 405, ""),
         (

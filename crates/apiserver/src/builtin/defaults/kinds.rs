@@ -62,7 +62,7 @@ fn core(kind: &str) -> &'static [Rule] {
             Run("", namespace_name_label),
             Zero("status!", "phase", Str("Active")),
         ],
-        "Node" => &[Run("status", allocatable)],
+        "Node" => &[Run("spec", pod_ranges), Run("status", allocatable)],
         "PersistentVolume" => &[
             Zero("status!", "phase", Str("Pending")),
             Zero("spec!", "persistentVolumeReclaimPolicy", Str("Retain")),
@@ -155,7 +155,7 @@ fn batch(kind: &str) -> &'static [Rule] {
 
 fn autoscaling(version: &str, kind: &str) -> &'static [Rule] {
     match (version, kind) {
-        ("v1", "HorizontalPodAutoscaler") => &[Nil("spec!", "minReplicas", Int(1))],
+        ("v1", "HorizontalPodAutoscaler") => &[Nil("spec!", "minReplicas", Int(1)), Run("", default_share)],
         (_, "HorizontalPodAutoscaler") => &[
             Nil("spec!", "minReplicas", Int(1)),
             Run("spec", default_metric),
@@ -369,6 +369,24 @@ fn replication_controller_labels(object: &mut Object) {
     labels_from_template(object);
 }
 
+/// The range of a node's pods and the first of its ranges are one field under two names, of which the older wins
+/// (`Convert_v1_NodeSpec_To_core_NodeSpec` and back).
+fn pod_ranges(spec: &mut Object) {
+    let first = spec.get("podCIDRs").and_then(|ranges| ranges.get(0)).cloned();
+    match (str_in(spec, "podCIDR").to_owned(), first) {
+        (range, None) if !range.is_empty() => {
+            spec.insert("podCIDRs".to_owned(), json!([range]));
+        }
+        (range, Some(first)) if range.is_empty() => {
+            spec.insert("podCIDR".to_owned(), first);
+        }
+        (range, Some(first)) if first != *range => {
+            spec.insert("podCIDRs".to_owned(), json!([range]));
+        }
+        _ => {}
+    }
+}
+
 /// What was a field once is an annotation now that the server always shows (`Convert_apps_DaemonSet_To_v1_DaemonSet`).
 fn template_generation(annotations: &mut Object) {
     annotations
@@ -512,6 +530,25 @@ fn job_spec(spec: &mut Object) {
         "Failed"
     };
     insert_if_nil(spec, "podReplacementPolicy", replacement.into());
+}
+
+/// The same in the first version, whose other metrics are in an annotation
+/// (`Convert_v1_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`).
+fn default_share(autoscaler: &mut Object) {
+    let has_metrics = autoscaler
+        .get("metadata")
+        .and_then(|metadata| {
+            metadata
+                .get("annotations")?
+                .get("autoscaling.alpha.kubernetes.io/metrics")?
+                .as_str()
+        })
+        .is_some_and(|text| serde_json::from_str(text).is_ok_and(|metrics: Value| !is_zero(&metrics)));
+    if let Some(spec) = autoscaler.get_mut("spec").and_then(Value::as_object_mut)
+        && !has_metrics
+    {
+        insert_if_nil(spec, "targetCPUUtilizationPercentage", 80.into());
+    }
 }
 
 fn default_metric(spec: &mut Object) {

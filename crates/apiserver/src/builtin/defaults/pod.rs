@@ -35,8 +35,17 @@ pub(super) const POD_ONLY: &[Rule] = &[
     // After the containers have theirs.
     Run("", super::pod_resources::complete),
     Nil("", "enableServiceLinks", Bool(true)),
+    Run("", grace_period),
     Run("", host_network_ports),
 ];
+
+/// A pod that asks for less than no time gets a second (`SetDefaults_Pod`).
+fn grace_period(spec: &mut Object) {
+    let period = spec.get_mut("terminationGracePeriodSeconds");
+    if let Some(period) = period.filter(|period| period.as_i64().is_some_and(|seconds| seconds < 0)) {
+        *period = 1.into();
+    }
+}
 
 /// `PersistentVolumeClaimSpec`, in a claim and in the templates of claims.
 pub(super) const CLAIM_SPEC: &[Rule] = &[Nil("", "volumeMode", Str("Filesystem"))];

@@ -226,6 +226,44 @@ fn daemon_sets_show_how_often_their_template_changed() {
 }
 
 #[test]
+fn one_field_under_two_names_and_times_below_zero() {
+    let node = |spec: Value| json!({"spec": spec});
+    let both = |range: &str, ranges: Value| [("/spec/podCIDR", json!(range)), ("/spec/podCIDRs", ranges)];
+    let (a, b) = ("10.0.0.0/24", "10.0.1.0/24");
+    check("v1/Node", node(json!({"podCIDR": a})), &both(a, json!([a])));
+    check(
+        "v1/Node",
+        node(json!({"podCIDRs": [a, "fd00::/64"]})),
+        &both(a, json!([a, "fd00::/64"])),
+    );
+    check(
+        "v1/Node",
+        node(json!({"podCIDR": b, "podCIDRs": [a]})),
+        &both(b, json!([b])),
+    );
+    check("v1/Node", node(json!({})), &[("/spec/podCIDRs", json!(null))]);
+
+    let pod = json!({"spec": {"terminationGracePeriodSeconds": -5}});
+    check(
+        "v1/Pod",
+        pod,
+        &[("/spec/terminationGracePeriodSeconds", json!(1))],
+    );
+
+    const SHARE: &str = "/spec/targetCPUUtilizationPercentage";
+    let scaler = |metrics: &str, spec: Value| json!({"metadata": {"annotations": {"autoscaling.alpha.kubernetes.io/metrics": metrics}}, "spec": spec});
+    let to = "autoscaling/v1/HorizontalPodAutoscaler";
+    check(to, json!({"spec": {}}), &[(SHARE, json!(80))]);
+    check(to, scaler("[]", json!({})), &[(SHARE, json!(80))]);
+    check(to, scaler("[{}]", json!({})), &[(SHARE, json!(null))]);
+    check(
+        to,
+        scaler("[{}]", json!({"targetCPUUtilizationPercentage": 5})),
+        &[(SHARE, json!(5))],
+    );
+}
+
+#[test]
 fn jobs() {
     let job = |spec: Value| json!({"spec": spec});
     check(

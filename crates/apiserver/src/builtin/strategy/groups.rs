@@ -35,6 +35,20 @@ pub(super) fn endpoint_slice(slice: &mut Value, old: Option<&Value>, _: &mut Con
     Vec::new()
 }
 
+/// Who coordinates the election of a leader is behind a feature gate that is off, so leases say nothing of it
+/// (`pkg/registry/coordination/lease/strategy.go`).
+pub(super) fn lease(lease: &mut Value, old: Option<&Value>, _: &mut Context<'_>) -> Vec<FieldError> {
+    if let Some(spec) = lease.get_mut("spec").and_then(Value::as_object_mut) {
+        for field in ["strategy", "preferredHolder"] {
+            let is_known = old.is_some_and(|old| !old["spec"][field].is_null());
+            if !is_known {
+                spec.remove(field);
+            }
+        }
+    }
+    Vec::new()
+}
+
 /// The requirement by which the first version told "all pods" from "no pods" counts alone, where it selects none
 /// (`StripPDBV1beta1Label` in `pkg/apis/policy`).
 pub(super) fn disruption_budget(

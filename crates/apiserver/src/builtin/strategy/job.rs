@@ -24,6 +24,10 @@ pub(super) fn prepare(job: &mut Value, old: Option<&Value>, _: &mut Context<'_>)
         str_at(job, "/metadata/name").to_owned(),
         str_at(job, "/metadata/uid").to_owned(),
     );
+    let defaulted = map_at(job, "/spec/template/metadata/labels");
+    let defaulted: Object = defaulted
+        .map(|(label, value)| (label.clone(), value.clone()))
+        .collect();
     let Some(spec) = job.as_object_mut().and_then(|job| child(job, "spec")) else {
         return Vec::new();
     };
@@ -40,13 +44,13 @@ pub(super) fn prepare(job: &mut Value, old: Option<&Value>, _: &mut Context<'_>)
     if let Some(labels) = nested(spec, &["selector", "matchLabels"]) {
         labels.entry(UID_LABEL).or_insert_with(|| uid.into());
     }
-    label_like_the_pods(job);
+    label_like_the_pods(job, &defaulted);
     Vec::new()
 }
 
-/// A job without labels has those of its pods: upstream defaults them whenever it reads the job (`SetDefaults_Job` in
-/// `pkg/apis/batch/v1/defaults.go`), so the generated ones too, which nobody owns.
-fn label_like_the_pods(job: &mut Value) {
+/// A job without labels has those of its pods, the generated ones too: in upstream both are one map once `SetDefaults_Job` in
+/// `pkg/apis/batch/v1/defaults.go` ran. That it ran is seen by the labels being the same.
+fn label_like_the_pods(job: &mut Value, defaulted: &Object) {
     let labels = map_at(job, "/spec/template/metadata/labels");
     let labels: Object = labels
         .map(|(label, value)| (label.clone(), value.clone()))
@@ -54,7 +58,7 @@ fn label_like_the_pods(job: &mut Value) {
     if let Some(own) = job
         .as_object_mut()
         .and_then(|job| nested(job, &["metadata", "labels"]))
-        && own.is_empty()
+        && (own.is_empty() || own == defaulted)
     {
         *own = labels;
     }

@@ -21,6 +21,7 @@ pub(crate) use fields::FieldLabels;
 pub(crate) use pod::qos_class;
 pub(crate) use table::{CUSTOM, CUSTOM_WITH_STATUS, strategy};
 
+use super::validation::declared::{Declared, tell_last};
 use super::validation::metadata;
 use super::validation::names::NameRule;
 use super::value::{Object, semantically_equal};
@@ -65,6 +66,8 @@ pub(crate) struct Strategy {
     /// Checks what a write to a subresource that carries the object (`status`, `approval`, `finalize`, `ephemeralcontainers`,
     /// `resize`) may change.
     validate_part: fn(subresource: &str, new: &Value, old: &Value) -> Vec<FieldError>,
+    /// The faults that are told of last.
+    declared: &'static [Declared],
     /// What the client is to be warned of when a valid object is created (`old` is `None`) or updated.
     warnings: fn(object: &Value, old: Option<&Value>) -> Vec<String>,
 }
@@ -294,6 +297,7 @@ impl Strategy {
         self.validate_finalizers(&mut errors, object);
         errors.extend((self.validate)(object));
         errors.extend((self.rules)(object, None));
+        tell_last(&mut errors, self.declared);
         errors
     }
 
@@ -304,6 +308,7 @@ impl Strategy {
         errors.extend((self.validate)(new));
         errors.extend((self.validate_update)(new, old));
         errors.extend((self.rules)(new, Some(old)));
+        tell_last(&mut errors, self.declared);
         errors
     }
 

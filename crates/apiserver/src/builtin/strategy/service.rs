@@ -4,6 +4,7 @@
 //! server is single-stack IPv4, as a cluster without a second service range is.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use super::super::value::{Object, at, is_nil, list_at, str_at, str_in};
 use super::allocator::{AllocationError, NODE_PORTS, port_number};
@@ -194,6 +195,12 @@ fn set_families(service: &mut Value) -> Vec<FieldError> {
             .enumerate()
             .find(|(_, family)| family.as_str() != Some("IPv4"))
         {
+            if family != "IPv6" {
+                let known = ["IPv4", "IPv6"];
+                let text = family.as_str().unwrap_or_default();
+                let path = path.child("ipFamilies").index(index);
+                return vec![FieldError::not_supported(path, text, &known)];
+            }
             let detail = "not configured on this cluster";
             return vec![FieldError::invalid(
                 path.child("ipFamilies").index(index),
@@ -261,8 +268,8 @@ fn allocate_address(
 ) -> Vec<FieldError> {
     let wanted = str_at(service, "/spec/clusterIP").to_owned();
     let had = old.filter(|old| has_address(old)).and_then(address);
-    // One that is not the one it had is for validation to refuse: an address stays.
-    let is_settled = !wanted.is_empty() && had.is_some();
+    // Another than the one it had is for validation to refuse, and so is what is no address.
+    let is_settled = !wanted.is_empty() && (had.is_some() || wanted.parse::<IpAddr>().is_err());
     if !has_address(service) || wanted == HEADLESS || is_settled {
         return Vec::new();
     }

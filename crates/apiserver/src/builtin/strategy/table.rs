@@ -1,5 +1,6 @@
 //! The rows: one strategy per resource, found by group and plural name.
 
+use super::super::validation::declared::Declared;
 use super::super::validation::groups;
 use super::super::validation::names::NameRule;
 use super::super::validation::{core as core_kinds, objects as check, pod as pods, storage as volumes};
@@ -9,6 +10,7 @@ use super::{
     Strategy, UnconditionalUpdate, certificates, fields, groups as prepare, job, kinds, namespace,
     no_preparation, pod, service,
 };
+use kubewright_core::FieldErrorKind::{Invalid, NotSupported, Required, TooMany};
 
 /// The strategy of a built-in resource. Resources without a row of their own get the plain one, with a status that
 /// only `/status` writes where the table of kinds has that subresource.
@@ -46,6 +48,7 @@ const PLAIN_ROW: Strategy = Strategy {
     validate_update: |_, _| Vec::new(),
     rules: |_, _| Vec::new(),
     validate_part: |_, _, _| Vec::new(),
+    declared: &[],
     warnings: |_, _| Vec::new(),
 };
 
@@ -250,6 +253,7 @@ fn apps(resource: &str) -> Option<&'static Strategy> {
         ..COUNTED_ROW
     };
     static STATEFUL_SET: Strategy = Strategy {
+        declared: &[("spec.selector", Required)],
         status: StatusRule::Reset(r#"{"availableReplicas":0,"replicas":0}"#),
         name: NameRule::Label,
         rules: groups::apps::stateful_set,
@@ -282,6 +286,7 @@ fn batch(resource: &str) -> Option<&'static Strategy> {
         ..COUNTED_ROW
     };
     static CRON_JOB: Strategy = Strategy {
+        declared: &[("spec.schedule", Required)],
         name: NameRule::CronJob,
         rules: groups::cron::cron_job,
         warnings: groups::cron::cron_job_warnings,
@@ -295,6 +300,12 @@ fn batch(resource: &str) -> Option<&'static Strategy> {
 }
 
 static HPA: Strategy = Strategy {
+    declared: &[
+        ("spec.scaleTargetRef.kind", Required),
+        ("spec.scaleTargetRef.name", Required),
+        ("spec.minReplicas", Invalid),
+        ("spec.maxReplicas", Required),
+    ],
     status: StatusRule::Reset(r#"{"desiredReplicas":0}"#),
     rules: groups::autoscaling::autoscaler,
     validate_part: groups::autoscaling::autoscaler_status,
@@ -352,20 +363,27 @@ fn networking(resource: &str) -> Option<&'static Strategy> {
     })
 }
 
+/// What bindings declare.
+const BINDING_DECLARED: &[Declared] = &[("subjects[].name", Required), ("roleRef.name", Required)];
+
 fn rbac(resource: &str) -> Option<&'static Strategy> {
     static ROLE: Strategy = Strategy {
+        declared: &[("rules[].verbs", Required)],
         rules: groups::rbac::role,
         ..RBAC_ROW
     };
     static CLUSTER_ROLE: Strategy = Strategy {
+        declared: &[("rules[].verbs", Required)],
         rules: groups::rbac::cluster_role,
         ..RBAC_ROW
     };
     static BINDING: Strategy = Strategy {
+        declared: BINDING_DECLARED,
         rules: groups::rbac::role_binding,
         ..RBAC_ROW
     };
     static CLUSTER_BINDING: Strategy = Strategy {
+        declared: BINDING_DECLARED,
         rules: groups::rbac::cluster_role_binding,
         ..RBAC_ROW
     };
@@ -450,6 +468,7 @@ fn coordination(resource: &str) -> Option<&'static Strategy> {
         finalizers: FinalizerRule::Any,
         create_on_update: CreateOnUpdate::Allowed,
         unconditional_update: UnconditionalUpdate::Refused,
+        prepare: prepare::lease,
         rules: groups::cluster::lease,
         ..PLAIN_ROW
     };
@@ -469,6 +488,12 @@ fn coordination(resource: &str) -> Option<&'static Strategy> {
 }
 
 static ENDPOINT_SLICE: Strategy = Strategy {
+    declared: &[
+        ("addressType", Required),
+        ("addressType", NotSupported),
+        ("endpoints[].addresses", Required),
+        ("endpoints[].addresses", TooMany),
+    ],
     generation: Generation::Content,
     prepare: prepare::endpoint_slice,
     rules: groups::network::endpoint_slice,

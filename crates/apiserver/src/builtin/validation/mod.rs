@@ -6,6 +6,7 @@
 
 pub(crate) mod addresses;
 pub(crate) mod core;
+pub(crate) mod declared;
 pub(crate) mod diff;
 pub(crate) mod field;
 pub(crate) mod groups;
@@ -28,13 +29,17 @@ const IMMUTABLE: &str = "field is immutable";
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
 /// Adds what a second validator found, without what the first said already: upstream reports each fault of a field once,
-/// and the words of the rule written for the kind win over those of a general one. What goes beyond [`MAX_ERRORS`] is left
-/// out.
+/// and the words of the rule written for the kind win over those of a general one: what is wrong in another way is not told to be
+/// unsupported too. What goes beyond [`MAX_ERRORS`] is left out.
 pub(crate) fn merge(errors: &mut Vec<FieldError>, mut more: Vec<FieldError>) {
     errors.truncate(MAX_ERRORS);
     more.truncate(MAX_ERRORS);
     let mut known: HashSet<_> = errors.iter().map(identity).collect();
-    let is_new: Vec<bool> = more.iter().map(|error| known.insert(identity(error))).collect();
+    let faulty: HashSet<_> = errors.iter().map(|error| &error.path).collect();
+    let is_told =
+        |error: &FieldError| error.kind == FieldErrorKind::NotSupported && faulty.contains(&error.path);
+    let is_new = |error| !is_told(error) && known.insert(identity(error));
+    let is_new: Vec<bool> = more.iter().map(is_new).collect();
     let new = more
         .into_iter()
         .zip(is_new)

@@ -158,9 +158,18 @@ fn node(row: &Row<'_>) -> Vec<Value> {
         address("InternalIP"),
         address("ExternalIP"),
         or(row.text("/status/nodeInfo/osImage"), UNKNOWN).into(),
-        or(row.text("/status/nodeInfo/kernelVersion"), UNKNOWN).into(),
+        kernel(row).into(),
         or(row.text("/status/nodeInfo/containerRuntimeVersion"), UNKNOWN).into(),
     ]
+}
+
+/// The version of the kernel and what it was built for.
+fn kernel(row: &Row<'_>) -> String {
+    let version = or(row.text("/status/nodeInfo/kernelVersion"), UNKNOWN);
+    match row.text("/status/nodeInfo/architecture") {
+        "" => version.to_owned(),
+        architecture => format!("{version} ({architecture})"),
+    }
 }
 
 /// Roles from labels `node-role.kubernetes.io/<role>` and `kubernetes.io/role=<role>`, sorted.

@@ -22,6 +22,7 @@ pub(crate) fn cron_job(object: &Value, old: Option<&Value>) -> Errors {
             .is_some_and(|old| old.get("spec.schedule").text().contains("TZ"));
         check_schedule(&mut errors, &text, &zone, had_zone);
     }
+    spec.check_counters(&mut errors, &["startingDeadlineSeconds"]);
     let same_zone = old
         .as_ref()
         .is_some_and(|old| zone.equals(&old.get("spec.timeZone")));
@@ -31,6 +32,10 @@ pub(crate) fn cron_job(object: &Value, old: Option<&Value>) -> Errors {
     let policies = ["Allow", "Forbid", "Replace"];
     spec.get("concurrencyPolicy")
         .check_choice(&mut errors, &policies, "");
+    spec.check_counters(
+        &mut errors,
+        &["successfulJobsHistoryLimit", "failedJobsHistoryLimit"],
+    );
     let template = spec.get("jobTemplate");
     let job = template.get("spec");
     job_spec(&mut errors, &job);
@@ -42,14 +47,6 @@ pub(crate) fn cron_job(object: &Value, old: Option<&Value>) -> Errors {
     if manual.is_true() {
         manual.not_supported(&mut errors, &["nil", "false"]);
     }
-    spec.check_counters(
-        &mut errors,
-        &[
-            "startingDeadlineSeconds",
-            "successfulJobsHistoryLimit",
-            "failedJobsHistoryLimit",
-        ],
-    );
     errors
 }
 

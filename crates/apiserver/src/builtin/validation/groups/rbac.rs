@@ -99,16 +99,11 @@ fn binding(object: &Value, old: Option<&Value>, reach: Reach) -> Errors {
     if !kinds.contains(&kind.text()) {
         kind.invalid_type(&mut errors, kinds);
     }
-    if !name.is_empty() {
+    if name.check_given(&mut errors, "") {
         name.invalid_each(&mut errors, path_segment(name.text()));
     }
     for subject in root.get("subjects").items() {
         check_subject(&mut errors, &subject, reach);
-    }
-    // Upstream declares at the types what must be given, and tells of that last.
-    name.check_given(&mut errors, "");
-    for subject in root.get("subjects").items() {
-        subject.get("name").check_given(&mut errors, "");
     }
     if let Some(old) = old {
         // Who may grant a role was checked when the binding was made, so it cannot come to grant another.
@@ -119,6 +114,7 @@ fn binding(object: &Value, old: Option<&Value>, reach: Reach) -> Errors {
 
 fn check_subject(errors: &mut Errors, subject: &Node<'_, '_>, reach: Reach) {
     let (kind, name, group) = (subject.get("kind"), subject.get("name"), subject.get("apiGroup"));
+    name.check_given(errors, "");
     match kind.text() {
         "ServiceAccount" => {
             if !name.is_empty() {

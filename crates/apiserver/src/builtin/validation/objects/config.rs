@@ -5,6 +5,7 @@
 use super::super::super::value::{map_at, semantically_equal, str_at, true_at};
 use super::super::names::config_key;
 use super::super::{immutable, invalid_each};
+use crate::json;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_core::{FieldError, FieldPath};
@@ -63,9 +64,7 @@ fn json_key(errors: &mut Vec<FieldError>, secret: &Value, key: &str) {
         errors.push(FieldError::required(path, ""));
         return;
     };
-    let parsed = STANDARD
-        .decode(text)
-        .map(|bytes| serde_json::from_slice::<Value>(&bytes).map_err(|error| error.to_string()));
+    let parsed = STANDARD.decode(text).map(|bytes| json::read(&bytes));
     if let Ok(Err(detail)) = parsed {
         errors.push(FieldError::invalid(path, "<secret contents redacted>", detail));
     }

@@ -261,6 +261,7 @@ fn two_validators_report_a_fault_once() {
     let more = vec![
         FieldError::required(path.child("selector"), ""),
         FieldError::forbidden(path.child("selector"), "x"),
+        FieldError::not_supported(path.child("selector"), "y", &["z"]),
     ];
     merge(&mut errors, more);
     assert_eq!(errors.len(), 2);

@@ -71,15 +71,24 @@ fn leases() {
         &[
             "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0",
             "spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0",
-            "spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined",
         ],
     );
-    create(
-        to,
-        &json!({"spec": {"strategy": "Newest"}}),
-        &[
+    // What coordinates an election is left out unless it is stored already.
+    create(to, &json!({"spec": {"strategy": "Newest"}}), &[]);
+    let stored = |spec: Value| {
+        let lease = json!({"spec": spec});
+        let errors = crate::builtin::validation::groups::cluster::lease(&lease, Some(&lease));
+        errors.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        stored(json!({"preferredHolder": "x"})),
+        ["spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined"]
+    );
+    assert_eq!(
+        stored(json!({"strategy": "Newest"})),
+        [
             "spec.strategy.strategy: Unsupported value: \"Newest\": supported values: \"OldestEmulationVersion\"",
-        ],
+        ]
     );
     let candidates = ("coordination.k8s.io/v1beta1", "leasecandidates");
     let candidate = |emulation: &str, binary: &str| json!({"metadata": {"name": "a_B"}, "spec": {"leaseName": "l", "emulationVersion": emulation, "binaryVersion": binary, "strategy": "OldestEmulationVersion"}});
