@@ -40,7 +40,14 @@ fn python(sources: &Path, target: &Path) -> Result<()> {
     )?;
     run(
         Command::new(target.join("bin/python"))
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
+            .args([
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "-r",
+            ])
             .arg(&wanted),
         "installing the Python client",
     )?;

@@ -38,13 +38,23 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(root.join("fuzz"))
-        .args(["build", "--release", "--locked", "--target", &host, "--target-dir"])
+        .args([
+            "build",
+            "--release",
+            "--locked",
+            "--target",
+            &host,
+            "--target-dir",
+        ])
         .arg(&build)
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", FLAGS);
     ensure!(cargo.status()?.success(), "the fuzz targets do not build");
     for target in targets {
-        let (corpus, found) = (build.join("corpus").join(target), build.join("found").join(target));
+        let (corpus, found) = (
+            build.join("corpus").join(target),
+            build.join("found").join(target),
+        );
         std::fs::create_dir_all(&corpus)?;
         std::fs::create_dir_all(&found)?;
         let status = Command::new(build.join(&host).join("release").join(target))

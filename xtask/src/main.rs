@@ -1,6 +1,10 @@
 //! Code generation and checks that cargo cannot do.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command tells what it does")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command tells what it does"
+)]
 
 mod clients;
 mod codegen;
