@@ -4,8 +4,8 @@
 //! server is single-stack IPv4, as a cluster without a second service range is.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 
+use super::super::validation::core::wanted_addresses;
 use super::super::value::{Object, at, is_nil, list_at, str_at, str_in};
 use super::allocator::{AllocationError, NODE_PORTS, port_number};
 use super::{Allocator, Context};
@@ -30,6 +30,12 @@ pub(super) fn prepare(
     if let Some(old) = old {
         keep_allocated(service, old);
         drop_what_the_type_lacks(service, old);
+    }
+    if old.is_none() && has_address(service) {
+        let errors = wanted_addresses(service);
+        if !errors.is_empty() {
+            return errors;
+        }
     }
     let mut errors = set_families(service);
     let allocator = &mut *context.allocator;
@@ -195,12 +201,6 @@ fn set_families(service: &mut Value) -> Vec<FieldError> {
             .enumerate()
             .find(|(_, family)| family.as_str() != Some("IPv4"))
         {
-            if family != "IPv6" {
-                let known = ["IPv4", "IPv6"];
-                let text = family.as_str().unwrap_or_default();
-                let path = path.child("ipFamilies").index(index);
-                return vec![FieldError::not_supported(path, text, &known)];
-            }
             let detail = "not configured on this cluster";
             return vec![FieldError::invalid(
                 path.child("ipFamilies").index(index),
@@ -268,8 +268,8 @@ fn allocate_address(
 ) -> Vec<FieldError> {
     let wanted = str_at(service, "/spec/clusterIP").to_owned();
     let had = old.filter(|old| has_address(old)).and_then(address);
-    // Another than the one it had is for validation to refuse, and so is what is no address.
-    let is_settled = !wanted.is_empty() && (had.is_some() || wanted.parse::<IpAddr>().is_err());
+    // Another than the one it had is for validation to refuse: an address stays.
+    let is_settled = !wanted.is_empty() && had.is_some();
     if !has_address(service) || wanted == HEADLESS || is_settled {
         return Vec::new();
     }

@@ -120,6 +120,8 @@ fn core(resource: &str) -> Option<&'static Strategy> {
         dependents: Dependents::Orphaned,
         selectable: fields::REPLICATION_CONTROLLER,
         validate: check::replication_controller,
+        validate_part: groups::apps::replica_set_status,
+        declared: &[("spec.replicas", Invalid)],
         warnings: warnings::replication_controller,
         ..COUNTED_ROW
     };
@@ -300,12 +302,7 @@ fn batch(resource: &str) -> Option<&'static Strategy> {
 }
 
 static HPA: Strategy = Strategy {
-    declared: &[
-        ("spec.scaleTargetRef.kind", Required),
-        ("spec.scaleTargetRef.name", Required),
-        ("spec.minReplicas", Invalid),
-        ("spec.maxReplicas", Required),
-    ],
+    declared: &[("spec.minReplicas", Invalid), ("spec.maxReplicas", Required)],
     status: StatusRule::Reset(r#"{"desiredReplicas":0}"#),
     rules: groups::autoscaling::autoscaler,
     validate_part: groups::autoscaling::autoscaler_status,
@@ -335,6 +332,10 @@ fn networking(resource: &str) -> Option<&'static Strategy> {
     static INGRESS_CLASS: Strategy = Strategy {
         generation: Generation::Content,
         rules: groups::ingress::ingress_class,
+        declared: &[
+            ("spec.parameters.kind", Required),
+            ("spec.parameters.name", Required),
+        ],
         ..PLAIN_ROW
     };
     static NETWORK_POLICY: Strategy = Strategy {
@@ -351,7 +352,7 @@ fn networking(resource: &str) -> Option<&'static Strategy> {
     };
     static SERVICE_CIDR: Strategy = Strategy {
         rules: groups::network::service_cidr,
-        ..COUNTED_ROW
+        ..STATUS_ROW
     };
     Some(match resource {
         "ingresses" => &INGRESS,
@@ -420,6 +421,7 @@ fn storage(resource: &str) -> Option<&'static Strategy> {
         status: StatusRule::Reset(r#"{"attached":false}"#),
         unconditional_update: UnconditionalUpdate::Refused,
         rules: groups::storage::volume_attachment,
+        declared: &[("spec.attacher", Required)],
         validate_part: groups::storage::volume_attachment_status,
         ..STATUS_ROW
     };
@@ -574,6 +576,7 @@ fn admission(resource: &str) -> Option<&'static Strategy> {
         generation: Generation::Content,
         unconditional_update: UnconditionalUpdate::Refused,
         rules: groups::admission_policy::validating_binding,
+        declared: &[("spec.policyName", Required)],
         ..PLAIN_ROW
     };
     Some(match resource {

@@ -113,16 +113,6 @@ pub(super) static PRINTERS: &[BuiltinPrinter] = &[
         ],
         csi_driver,
     ),
-    printer(
-        STORAGE,
-        "CSIStorageCapacity",
-        &[
-            NAME,
-            string("StorageClassName", "The class that the capacity is for."),
-            string("Capacity", "How much is left."),
-        ],
-        csi_storage_capacity,
-    ),
 ];
 
 const STORAGE: &str = "storage.k8s.io";
@@ -272,11 +262,4 @@ fn csi_driver(row: &Row<'_>) -> Vec<Value> {
         or(&modes.join(","), NONE).into(),
         row.age(),
     ]
-}
-
-fn csi_storage_capacity(row: &Row<'_>) -> Vec<Value> {
-    let capacity = row
-        .get("/capacity")
-        .map_or_else(|| UNSET.to_owned(), |capacity| quantity(Some(capacity)));
-    vec![row.name(), row.text("/storageClassName").into(), capacity.into()]
 }

@@ -335,19 +335,6 @@ fn storage_classes_and_drivers() {
     }});
     let expect = json!([false, true, true, "a,b", true, "Persistent,Ephemeral", "AGE"]);
     check("storage.k8s.io/v1", "CSIDriver", driver, expect);
-    let capacity = json!({"storageClassName": "fast", "capacity": "0.5Gi"});
-    check(
-        "storage.k8s.io/v1",
-        "CSIStorageCapacity",
-        capacity,
-        json!(["fast", "512Mi"]),
-    );
-    check(
-        "storage.k8s.io/v1",
-        "CSIStorageCapacity",
-        json!({}),
-        json!(["", "<unset>"]),
-    );
 }
 
 #[test]

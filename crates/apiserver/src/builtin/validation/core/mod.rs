@@ -17,7 +17,7 @@ pub(crate) use namespace::namespace;
 pub(crate) use node::{node, node_part};
 pub(crate) use quota::{resource_quota, resource_quota_status};
 pub(crate) use range::limit_range;
-pub(crate) use service::{service, service_status};
+pub(crate) use service::{service, service_status, wanted_addresses};
 
 use super::field::{Errors, Field};
 use super::names::qualified_name;

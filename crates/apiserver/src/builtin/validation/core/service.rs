@@ -156,6 +156,19 @@ fn check_affinity(errors: &mut Errors, spec: &Field<'_, '_>) {
     }
 }
 
+/// What is wrong with the addresses that a new service asks for; it is looked at before anything is allocated
+/// (`initIPFamilyFields` in `pkg/registry/core/service/storage/alloc.go`).
+pub(crate) fn wanted_addresses(service: &Value) -> Vec<FieldError> {
+    let mut errors = Errors::new();
+    let null = Value::Null;
+    check_cluster_ips(
+        &mut errors,
+        &Field::of(service, "spec"),
+        &Field::root("spec", &null),
+    );
+    errors
+}
+
 /// `ValidateServiceClusterIPsRelatedFields` upstream.
 fn check_cluster_ips(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, '_>) {
     if spec.child("type").text() == "ExternalName" {

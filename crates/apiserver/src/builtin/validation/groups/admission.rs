@@ -58,24 +58,23 @@ pub(crate) fn webhooks(object: &Value, old: Option<&Value>) -> Errors {
         |old| strictness(&Node::root(old)),
     );
     let old_root = old.map(Node::root);
-    let mut names = HashSet::new();
-    for hook in hooks.items() {
-        check_webhook(&mut errors, &hook, strict);
-        review_versions(&mut errors, &hook.get("admissionReviewVersions"), strict);
-        let name = hook.get("name");
-        if strict.names && !name.is_empty() && !names.insert(name.text()) {
-            name.duplicate(&mut errors);
-        }
-    }
     // Conditions that did not change were valid once.
     let conditions = |root: &Node<'_, '_>| -> Vec<Value> {
         let hooks = root.get("webhooks");
         let all = hooks.list().iter();
         all.map(|hook| hook["matchConditions"].clone()).collect()
     };
-    if !old_root.is_some_and(|old| conditions(&old) == conditions(&root)) {
-        for hook in hooks.items() {
+    let same_conditions = old_root.is_some_and(|old| conditions(&old) == conditions(&root));
+    let mut names = HashSet::new();
+    for hook in hooks.items() {
+        check_webhook(&mut errors, &hook, strict);
+        if !same_conditions {
             match_conditions(&mut errors, &hook.get("matchConditions"));
+        }
+        review_versions(&mut errors, &hook.get("admissionReviewVersions"), strict);
+        let name = hook.get("name");
+        if strict.names && !name.is_empty() && !names.insert(name.text()) {
+            name.duplicate(&mut errors);
         }
     }
     errors
@@ -259,9 +258,11 @@ pub(super) fn check_rule(errors: &mut Errors, rule: &Node<'_, '_>) {
                 format!("if '*' is present, must not specify other {what}"),
             );
         }
-    }
-    for operation in rule.get("operations").items() {
-        operation.check_one_of(errors, OPERATIONS);
+        if field == "operations" {
+            for operation in list.items() {
+                operation.check_one_of(errors, OPERATIONS);
+            }
+        }
     }
     for version in rule.get("apiVersions").items() {
         version.check_given(errors, "");

@@ -16,6 +16,7 @@ pub(crate) use format::{AddressForm, ip_messages};
 pub(crate) mod admission;
 pub(crate) mod admission_policy;
 pub(crate) mod apps;
+pub(crate) mod authorization;
 pub(crate) mod autoscaling;
 pub(crate) mod batch;
 pub(crate) mod certificates;
