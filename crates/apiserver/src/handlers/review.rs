@@ -30,15 +30,15 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
         "TokenReview" => token(call, &spec).await?,
         "SelfSubjectRulesReview" => rules(call, &spec)?,
         "SelfSubjectAccessReview" => {
-            check(&review, Asks::OfOneself)?;
+            check(&review, Asks::Oneself)?;
             access(call, &call.identity, &spec)
         }
         "SubjectAccessReview" => {
-            check(&review, Asks::OfAnyone)?;
+            check(&review, Asks::Anyone)?;
             access(call, &subject(&spec), &spec)
         }
         "LocalSubjectAccessReview" => {
-            check(&review, Asks::OfAnyoneHere)?;
+            check(&review, Asks::AnyoneHere)?;
             access(call, &subject(&spec), &spec)
         }
         _ => return Err(Status::method_not_allowed(&call.group_resource(), "create").into()),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{BuiltinPrinter, printer};
 use crate::table::column::{AGE, NAME, boolean, integer, string};
-use crate::table::format::{NONE, UNSET, quantity, quantity_of};
+use crate::table::format::{NONE, UNSET, quantity_of};
 use crate::table::view::{Row, or, text};
 
 pub(super) static PRINTERS: &[BuiltinPrinter] = &[

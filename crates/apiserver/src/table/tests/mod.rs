@@ -187,6 +187,7 @@ fn kinds_without_a_printer() {
     assert_eq!(
         plain,
         [
+            "CSIStorageCapacity.storage.k8s.io",
             "ClusterRole.rbac.authorization.k8s.io",
             "CustomResourceDefinition.apiextensions.k8s.io",
             "LimitRange.",

@@ -10,11 +10,11 @@ use super::node::{Errors, Node};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asks {
     /// Whoever asks (`ValidateSelfSubjectAccessReview`).
-    OfOneself,
+    Oneself,
     /// A named user, anywhere (`ValidateSubjectAccessReview`).
-    OfAnyone,
+    Anyone,
     /// A named user, in the namespace of the review (`ValidateLocalSubjectAccessReview`).
-    OfAnyoneHere,
+    AnyoneHere,
 }
 
 /// Checks a review of access.
@@ -32,12 +32,12 @@ pub(crate) fn access_review(review: &Value, asks: Asks) -> Errors {
         spec.invalid_as(&mut errors, shown, detail);
     }
     let user = spec.get("user");
-    if asks != Asks::OfOneself && user.is_empty() && spec.get("groups").is_empty() {
+    if asks != Asks::Oneself && user.is_empty() && spec.get("groups").is_empty() {
         user.invalid_as(&mut errors, "", "at least one of user or group must be specified");
     }
     let metadata = root.get("metadata");
     let (exempt, detail): (&[&str], _) = match asks {
-        Asks::OfAnyoneHere => (
+        Asks::AnyoneHere => (
             &["managedFields", "namespace"],
             "must be empty except for namespace",
         ),
@@ -47,7 +47,7 @@ pub(crate) fn access_review(review: &Value, asks: Asks) -> Errors {
     if metadata.entries().any(is_set) {
         metadata.invalid(&mut errors, detail);
     }
-    if asks == Asks::OfAnyoneHere {
+    if asks == Asks::AnyoneHere {
         let namespace = resource.get("namespace");
         if !resource.is_nil() && namespace.text() != metadata.get("namespace").text() {
             namespace.invalid_as(&mut errors, namespace.text(), "must match metadata.namespace");
@@ -77,32 +77,32 @@ mod tests {
             "spec.user: Invalid value: \"\": at least one of user or group must be specified";
         let none = || json!({});
         let pods = json!({"resourceAttributes": {"resource": "pods"}});
-        check(Asks::OfOneself, none(), pods.clone(), &[]);
-        check(Asks::OfAnyone, none(), pods, &[NOBODY]);
+        check(Asks::Oneself, none(), pods.clone(), &[]);
+        check(Asks::Anyone, none(), pods, &[NOBODY]);
         let neither = format!("spec: Invalid value: null: {ONE}");
-        check(Asks::OfOneself, none(), none(), &[&neither]);
-        check(Asks::OfAnyone, none(), none(), &[&neither, NOBODY]);
+        check(Asks::Oneself, none(), none(), &[&neither]);
+        check(Asks::Anyone, none(), none(), &[&neither, NOBODY]);
         let both =
             json!({"groups": ["g"], "resourceAttributes": {}, "nonResourceAttributes": {"path": "/x"}});
         let both_at_once = format!("spec: Invalid value: {{\"Path\":\"/x\",\"Verb\":\"\"}}: {ONE}");
-        check(Asks::OfAnyone, none(), both, &[&both_at_once]);
+        check(Asks::Anyone, none(), both, &[&both_at_once]);
         let named = json!({"name": "n", "managedFields": []});
         let here = json!({"user": "u", "resourceAttributes": {"namespace": "a"}});
         check(
-            Asks::OfAnyone,
+            Asks::Anyone,
             named,
             here.clone(),
             &["metadata: Invalid value: {\"managedFields\":[],\"name\":\"n\"}: must be empty"],
         );
-        check(Asks::OfAnyoneHere, json!({"namespace": "a"}), here.clone(), &[]);
+        check(Asks::AnyoneHere, json!({"namespace": "a"}), here.clone(), &[]);
         check(
-            Asks::OfAnyoneHere,
+            Asks::AnyoneHere,
             json!({"namespace": "b"}),
             here,
             &["spec.resourceAttributes.namespace: Invalid value: \"a\": must match metadata.namespace"],
         );
         check(
-            Asks::OfAnyoneHere,
+            Asks::AnyoneHere,
             json!({"namespace": "b"}),
             json!({"user": "u", "nonResourceAttributes": {"path": "/"}}),
             &[
