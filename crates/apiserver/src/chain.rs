@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Method, Request, Response};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use kubewright_core::{Scope, Status, StatusReason};
 use kubewright_net::{Body, BodyError, Identity};
 
@@ -105,6 +105,13 @@ async fn resource(
         Ok(resource)
     };
     // Nobody need send a body to where nothing is.
+    if server
+        .registry()
+        .find(info.group, info.version, info.resource)
+        .is_none()
+    {
+        return nothing(server, parts.uri.path());
+    }
     find()?;
     let body = match info.verb {
         Verb::Get | Verb::List | Verb::Watch => bytes::Bytes::new(),
@@ -179,7 +186,13 @@ fn check_route(info: &RequestInfo<'_>, scope: Scope) -> ApiResult<()> {
 
 async fn non_resource(server: &Server, parts: &Parts, path: &str) -> ApiResult<Response<Body>> {
     if !matches!(parts.method, Method::GET | Method::HEAD) {
-        return Err(not_allowed());
+        return match path.split('/').nth(1) {
+            Some("" | "healthz" | "livez" | "readyz" | "openapi" | ".well-known" | "openid") => {
+                Err(not_allowed())
+            }
+            _ if path == "/apis" || has_routes(server, path) => Err(not_allowed()),
+            _ => Ok(page_not_found()),
+        };
     }
     let query = parts.uri.query().unwrap_or_default();
     if let Some(response) = health::respond(server, path, query) {
@@ -195,32 +208,54 @@ async fn non_resource(server: &Server, parts: &Parts, path: &str) -> ApiResult<R
     if let Some(response) = server.service_accounts.respond(path, address) {
         return Ok(response);
     }
-    if let Some(response) = server
-        .openapi
-        .respond(server, path, query, &parts.headers)
-        .await?
-    {
+    if let Some(response) = server.openapi.respond(server, path, query, &parts.headers).await {
         return Ok(response);
     }
-    Err(not_found())
+    nothing(server, path)
+}
+
+/// The answer where nothing is served.
+///
+/// # Errors
+/// 404 below the paths that have a table of routes, which answers with a `Status`; elsewhere it is a page.
+fn nothing(server: &Server, path: &str) -> ApiResult<Response<Body>> {
+    if has_routes(server, path) {
+        Err(not_found())
+    } else {
+        Ok(page_not_found())
+    }
+}
+
+/// Whether a path is below one that upstream has a table of routes for: those of built-in groups (apiserver pkg/server/handler.go
+/// `director`).
+fn has_routes(server: &Server, path: &str) -> bool {
+    let mut segments = path.split('/').skip(1);
+    match (segments.next(), segments.next()) {
+        (Some("api" | "version"), _) => true,
+        (Some("apis"), Some(group)) => server.builtin.groups().iter().any(|known| known.name == group),
+        _ => false,
+    }
+}
+
+/// As Go's `http.NotFound` writes it.
+fn page_not_found() -> Response<Body> {
+    health::text(StatusCode::NOT_FOUND, "404 page not found\n".to_owned())
 }
 
 /// Upstream's answer where nothing is served, matched by clients that ask whether a kind exists.
 pub(crate) fn not_found() -> ApiError {
-    Status::failure(
+    handlers::generic(
         StatusReason::NotFound,
         "the server could not find the requested resource",
     )
-    .into()
 }
 
 /// Upstream's answer to a method that a path does not have.
-fn not_allowed() -> ApiError {
-    Status::failure(
+pub(crate) fn not_allowed() -> ApiError {
+    handlers::generic(
         StatusReason::MethodNotAllowed,
         "the server does not allow this method on the requested resource",
     )
-    .into()
 }
 
 /// The client took too long to send its request, or the store to answer (server/filters/timeout.go).

@@ -5,8 +5,18 @@ use kubewright_net::Body;
 
 use crate::server::Server;
 
-/// What is checked. A server answers only once it has started, so each of them holds then.
-const CHECKS: [&str; 3] = ["ping", "log", "poststarthook/crd-informer-synced"];
+/// What is checked under each root, by upstream's names; `etcd` is the store (apiserver pkg/server/healthz.go, pkg/server/options
+/// etcd.go). A server answers only once it has started, so each of them holds then.
+fn checks(root: &str) -> impl Iterator<Item = &'static str> + use<> {
+    let of_readiness: &[_] = match root {
+        "readyz" => &["etcd-readiness", "informer-sync"],
+        _ => &[],
+    };
+    ["ping", "log", "etcd"]
+        .into_iter()
+        .chain(of_readiness.iter().copied())
+        .chain(["poststarthook/crd-informer-synced"])
+}
 
 /// The answer for a health path; `None` for another path.
 pub(crate) fn respond(server: &Server, path: &str, query: &str) -> Option<Response<Body>> {
@@ -21,15 +31,28 @@ pub(crate) fn respond(server: &Server, path: &str, query: &str) -> Option<Respon
     };
     let is_stopping = *server.stop.borrow() && root == "readyz";
     if !check.is_empty() {
-        return CHECKS
-            .contains(&check)
+        return checks(root)
+            .any(|known| known == check)
             .then(|| text(StatusCode::OK, "ok".to_owned()));
     }
     let is_verbose = form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "verbose");
     if !is_verbose && !is_stopping {
         return Some(text(StatusCode::OK, "ok".to_owned()));
     }
-    let mut lines: String = CHECKS.iter().map(|check| format!("[+]{check} ok\n")).collect();
+    let excluded: Vec<_> = form_urlencoded::parse(query.as_bytes())
+        .filter(|(name, _)| name == "exclude")
+        .map(|(_, check)| check)
+        .collect();
+    let mut lines: String = checks(root)
+        .map(|check| {
+            let how = if excluded.iter().any(|name| name == check) {
+                "excluded: ok"
+            } else {
+                "ok"
+            };
+            format!("[+]{check} {how}\n")
+        })
+        .collect();
     if root == "readyz" {
         lines.push_str(if is_stopping {
             "[-]shutdown failed: reason withheld\n"
@@ -51,7 +74,8 @@ pub(crate) fn respond(server: &Server, path: &str, query: &str) -> Option<Respon
     ))
 }
 
-fn text(code: StatusCode, body: String) -> Response<Body> {
+/// A page of text, as Go's `http.Error` sends it.
+pub(crate) fn text(code: StatusCode, body: String) -> Response<Body> {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = code;
     let headers = response.headers_mut();

@@ -28,6 +28,7 @@
 mod load;
 mod model;
 pub mod protobuf;
+mod zeros;
 
 use std::sync::OnceLock;
 
@@ -35,6 +36,7 @@ pub use crate::model::{
     Field, ListType, MapType, PatchStrategy, Presence, Resource, Scope, Subresource, Table, Type, TypeId,
     Value,
 };
+pub use crate::zeros::{TooManyZeros, Zeros};
 
 /// The minor version of Kubernetes 1.x that the table describes.
 pub const KUBERNETES_MINOR: u8 = 37;

@@ -27,7 +27,8 @@ impl Maker {
             let is_wanted = depth < MAX_DEPTH && self.below(3) == 0;
             let value = match field.presence {
                 Presence::Always if is_wanted || !is_list(&field.value) => self.value(&field.value, depth),
-                Presence::Always => empty(&field.value),
+                Presence::Always if field.name == "items" => json!([]),
+                Presence::Always => Json::Null,
                 _ if is_wanted => self.value(&field.value, depth),
                 _ => continue,
             };
@@ -37,7 +38,7 @@ impl Maker {
                 Presence::Optional => is_list(&field.value) && is_zero(&value),
             };
             // Go leaves out empty bytes as it does an empty list.
-            let is_bytes = field.value == Value::Bytes && !field.required;
+            let is_bytes = field.value == Value::Bytes && field.presence == Presence::Optional;
             if !(is_left_out || is_bytes && is_zero(&value)) {
                 members.insert(field.name.to_owned(), value);
             }
@@ -108,13 +109,6 @@ fn schema() -> TypeId {
 
 fn is_list(kind: &Value) -> bool {
     matches!(kind, Value::Array(_) | Value::Map(_))
-}
-
-fn empty(kind: &Value) -> Json {
-    match kind {
-        Value::Map(_) => json!({}),
-        _ => json!([]),
-    }
 }
 
 fn is_zero(value: &Json) -> bool {

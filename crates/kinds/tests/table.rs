@@ -225,6 +225,8 @@ fn presence() {
     check("Container", "securityContext", Presence::Optional);
     check("Container", "command", Presence::Optional);
     check("PodList", "items", Presence::Always);
+    check("PodSpec", "containers", Presence::Always);
+    check("PodCondition", "lastProbeTime", Presence::Always);
 }
 
 #[test]

@@ -245,9 +245,12 @@ impl Source {
         let value = self.value(package, plain)?;
         let zero_written = match value.as_str() {
             "string" | "bool" | "int32" | "int64" | "double" => !field.omit_empty,
-            "quantity" | "intorstring" => !field.omit_zero,
-            "time" | "microtime" | "raw" | "json" | "fieldsv1" | "bytes" => false,
-            other if other.starts_with(['[', '{']) => false,
+            // Structs to Go, which `omitempty` does not leave out: `null` for a time and for embedded JSON.
+            "quantity" | "intorstring" | "time" | "microtime" | "raw" => !field.omit_zero,
+            "json" | "fieldsv1" => false,
+            // `null` where there is no list.
+            "bytes" => !field.omit_empty && !field.omit_zero,
+            other if other.starts_with(['[', '{']) => !field.omit_empty && !field.omit_zero,
             _ => !field.omit_zero && !field.json_name.is_empty(),
         };
         let mark = if pointer {
@@ -470,6 +473,7 @@ mod tests {
                 "\tMode Mode `json:\"mode,omitempty\" protobuf:\"bytes,4,opt,name=mode\"`\n",
                 "\tB `json:\",inline\" protobuf:\"bytes,5,opt,name=b\"`\n",
                 "\tAt metav1.Time `json:\"at,omitempty\" protobuf:\"bytes,6,opt,name=at\"`\n",
+                "\tZero metav1.Time `json:\"zero,omitzero\" protobuf:\"bytes,10,opt,name=zero\"`\n",
                 "\tExtra map[string]Values `json:\"extra,omitempty\" protobuf:\"bytes,7,rep,name=extra\"`\n",
                 "\tRaw []byte `json:\"raw,omitempty\" protobuf:\"bytes,8,opt,name=raw\"`\n",
                 "\tPlain B `json:\"plain,omitempty\" protobuf:\"bytes,9,opt,name=plain\"`\n",
@@ -487,8 +491,8 @@ mod tests {
                 ")\n",
             ),
             "message io.k8s.api.x.v1.A\n name 1 +string required\n size 3 *int32\n \
-             mode 4 string default=\"x\" enum=x,y z\n > 5 B\n at 6 time\n extra 7 {}[]string\n raw 8 bytes\n \
-             plain 9 +B\nmessage io.k8s.api.x.v1.B\n items 2 []A required\n",
+             mode 4 string default=\"x\" enum=x,y z\n > 5 B\n at 6 +time\n zero 10 time\n extra 7 {}[]string\n raw 8 bytes\n \
+             plain 9 +B\nmessage io.k8s.api.x.v1.B\n items 2 +[]A required\n",
         );
     }
 

@@ -17,8 +17,45 @@ use crate::storage::StoredObject;
 /// A piece that has so many bytes takes no further object.
 const PIECE_BYTES: usize = 64 << 10;
 
+/// What an item says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ItemForm {
+    /// All of it: the items of lists of custom resources have no Go type that could tell what they are.
+    Typed,
+    /// Neither `apiVersion` nor `kind`, which the list says: an item of a Go list has none (apimachinery pkg/runtime/codec.go).
+    Untyped,
+}
+
+impl ItemForm {
+    fn len(self, item: &StoredObject) -> usize {
+        match self {
+            Self::Typed => item.exact_wire_len(),
+            Self::Untyped => item.exact_untyped_len(),
+        }
+    }
+
+    fn write(self, item: &StoredObject, out: &mut BytesMut) {
+        match self {
+            Self::Typed => item.write_wire(out),
+            Self::Untyped => item.write_untyped(out),
+        }
+    }
+
+    /// The same of a decoded object.
+    pub(super) fn shape(self, mut item: Value) -> Value {
+        if self == Self::Untyped
+            && let Value::Object(fields) = &mut item
+        {
+            fields.remove("apiVersion");
+            fields.remove("kind");
+        }
+        item
+    }
+}
+
 /// What is left of a list.
 struct Pieces {
+    form: ItemForm,
     /// What comes before the next object.
     before: Bytes,
     items: vec::IntoIter<StoredObject>,
@@ -50,6 +87,7 @@ pub(super) fn json(
     api_version: &str,
     metadata: &Value,
     items: Vec<StoredObject>,
+    form: ItemForm,
     delivery: Delivery,
 ) -> Body {
     let head = format!(
@@ -57,10 +95,11 @@ pub(super) fn json(
         Value::from(kind),
         Value::from(api_version),
     );
-    let objects: usize = items.iter().map(StoredObject::exact_wire_len).sum();
+    let objects: usize = items.iter().map(|item| form.len(item)).sum();
     let commas = items.len().saturating_sub(1);
     let length = head.len() + objects + commas + END.len();
     let mut pieces = Pieces {
+        form,
         before: head.into(),
         items: items.into_iter(),
         is_over: false,
@@ -80,11 +119,8 @@ impl Pieces {
         if self.is_over {
             return None;
         }
-        let first = self
-            .items
-            .as_slice()
-            .first()
-            .map_or(0, StoredObject::exact_wire_len);
+        let first = self.items.as_slice().first();
+        let first = first.map_or(0, |item| self.form.len(item));
         let mut piece = BytesMut::with_capacity(size.max(self.before.len() + first) + END.len());
         loop {
             let Some(item) = self.items.next() else {
@@ -95,13 +131,13 @@ impl Pieces {
             };
             piece.put_slice(&self.before);
             self.before = Bytes::from_static(b",");
-            item.write_wire(&mut piece);
+            self.form.write(&item, &mut piece);
             let Some(next) = self.items.as_slice().first() else {
                 self.before = Bytes::new();
                 continue;
             };
             // One that does not fit is the first of the next piece, rather than that this one is copied to a larger place.
-            if piece.len() + 1 + next.exact_wire_len() > size {
+            if piece.len() + 1 + self.form.len(next) > size {
                 break;
             }
         }
@@ -121,8 +157,9 @@ mod tests {
     fn objects(count: u64, size: usize) -> Vec<StoredObject> {
         let object = |i: u64| {
             let name = format!("o{i}");
-            let encoded =
-                Encoded::from_value(&value!({"metadata": {"name": name}, "data": "x".repeat(size)}));
+            let encoded = Encoded::from_value(
+                &value!({"apiVersion": "a.io/v1", "kind": "Thing", "metadata": {"name": name}, "data": "x".repeat(size)}),
+            );
             let key = Key::new("a.io", "things", None, &name);
             StoredObject::new(key, encoded, Revision(i * 7 + 1), Revision(1))
         };
@@ -142,31 +179,33 @@ mod tests {
             (500, 100),
             (2000, 1000),
         ] {
-            let items = objects(count, size);
-            let expect = value!({
-                "kind": "ThingList", "apiVersion": "a.io/v1", "metadata": {"resourceVersion": "9"},
-                "items": items.iter().map(StoredObject::value).collect::<Vec<_>>(),
-            });
-            let list = |delivery| {
-                let metadata = value!({"resourceVersion": "9"});
-                json("ThingList", "a.io/v1", &metadata, items.clone(), delivery)
-            };
-            let whole = list(Delivery::Whole);
-            let whole = whole.as_bytes().expect("one piece");
-            assert_eq!(serde_json::from_slice::<Value>(whole).unwrap(), expect);
-            let mut body = list(Delivery::Pieces);
-            let told = body.length().expect("a length");
-            let mut text = Vec::new();
-            let mut count_pieces = 0;
-            while let Some(piece) = body.chunk().await.unwrap() {
-                let largest = PIECE_BYTES.max(size + 200);
-                assert!(piece.len() <= largest, "a piece of {} bytes", piece.len());
-                text.extend_from_slice(&piece);
-                count_pieces += 1;
+            for form in [ItemForm::Typed, ItemForm::Untyped] {
+                let items = objects(count, size);
+                let expect = value!({
+                    "kind": "ThingList", "apiVersion": "a.io/v1", "metadata": {"resourceVersion": "9"},
+                    "items": items.iter().map(|item| form.shape(item.value())).collect::<Vec<_>>(),
+                });
+                let list = |delivery| {
+                    let metadata = value!({"resourceVersion": "9"});
+                    json("ThingList", "a.io/v1", &metadata, items.clone(), form, delivery)
+                };
+                let whole = list(Delivery::Whole);
+                let whole = whole.as_bytes().expect("one piece");
+                assert_eq!(serde_json::from_slice::<Value>(whole).unwrap(), expect);
+                let mut body = list(Delivery::Pieces);
+                let told = body.length().expect("a length");
+                let mut text = Vec::new();
+                let mut count_pieces = 0;
+                while let Some(piece) = body.chunk().await.unwrap() {
+                    let largest = PIECE_BYTES.max(size + 200);
+                    assert!(piece.len() <= largest, "a piece of {} bytes", piece.len());
+                    text.extend_from_slice(&piece);
+                    count_pieces += 1;
+                }
+                assert_eq!(text.len() as u64, told);
+                assert!(count_pieces <= 2 + text.len() / (PIECE_BYTES / 2).max(size / 2));
+                assert_eq!(text, *whole, "{count} of {size}");
             }
-            assert_eq!(text.len() as u64, told);
-            assert!(count_pieces <= 2 + text.len() / (PIECE_BYTES / 2).max(size / 2));
-            assert_eq!(text, *whole, "{count} of {size}");
         }
     }
 

@@ -17,6 +17,7 @@ mod patch;
 mod read;
 mod response;
 mod review;
+mod route;
 mod scale;
 mod selection;
 mod subresource;
@@ -30,11 +31,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Response};
-use kubewright_core::{GroupResource, Status, WriteOptions};
+use kubewright_core::{GroupResource, WriteOptions};
 use kubewright_net::{Body, Identity};
 
 pub(crate) use conversion::{from_storage, to_storage};
 pub(crate) use response::failure;
+pub(crate) use route::generic;
 pub(crate) use warning::{Recorder, warn, write_headers as write_warnings};
 
 use crate::chain::not_found;
@@ -101,9 +103,7 @@ impl Call<'_> {
 /// Carries a request out.
 pub(crate) async fn dispatch(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
     if call.info.subresource.is_empty() {
-        if !call.resource.offers(call.info.verb.as_str()) {
-            return Err(Status::method_not_allowed(&call.group_resource(), call.info.verb.as_str()).into());
-        }
+        route::check(call, &call.resource.verbs)?;
         return match call.info.verb {
             Verb::Get => read::get(call).await,
             Verb::List => list::list(call).await,
@@ -120,14 +120,8 @@ pub(crate) async fn dispatch(call: &Call<'_>, body: &Bytes) -> ApiResult<Respons
     let subresource = call
         .resource
         .subresource(call.info.subresource)
-        .ok_or_else(not_found)?;
-    if !subresource
-        .verbs
-        .iter()
-        .any(|verb| verb == call.info.verb.as_str())
-    {
-        return Err(Status::method_not_allowed(&call.group_resource(), call.info.verb.as_str()).into());
-    }
+        .ok_or_else(|| route::no_subresource(call))?;
+    route::check(call, &subresource.verbs)?;
     match (&subresource.behaviour, call.info.verb) {
         (SubresourceKind::Part, Verb::Get) => read::get(call).await,
         (SubresourceKind::Part, Verb::Update) => update::update(call, body).await,
@@ -139,6 +133,6 @@ pub(crate) async fn dispatch(call: &Call<'_>, body: &Bytes) -> ApiResult<Respons
         (SubresourceKind::Scale(paths), Verb::Get) => scale::get(call, paths).await,
         (SubresourceKind::Scale(paths), Verb::Update) => scale::update(call, paths, body).await,
         (SubresourceKind::Scale(paths), Verb::Patch) => scale::patch(call, paths, body).await,
-        _ => Err(Status::method_not_allowed(&call.group_resource(), call.info.verb.as_str()).into()),
+        _ => Err(route::not_offered(call)),
     }
 }

@@ -14,8 +14,7 @@ use serde_json::Value;
 
 use super::metadata::{self, OwnersOf};
 use super::response::Rendering;
-use super::write;
-use super::{Call, apply, update};
+use super::{Call, apply, route, update, write};
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
 use crate::registry::path::MAX_FINDINGS;
@@ -79,7 +78,10 @@ pub(super) fn kind_of(call: &Call<'_>) -> ApiResult<PatchKind> {
     let essence = MediaType::parse(header).essence;
     PatchKind::from_media_type(essence)
         .filter(|kind| offered.contains(&kind.media_type()))
-        .ok_or_else(|| media::unsupported_media_type(offered))
+        .ok_or_else(|| match call.resource.model.custom() {
+            Some(_) => media::unsupported_media_type(offered),
+            None => route::generic(StatusReason::UnsupportedMediaType, "415: Unsupported Media Type"),
+        })
 }
 
 /// The media types of patches that are offered on a resource.

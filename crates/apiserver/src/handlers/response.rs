@@ -1,5 +1,6 @@
 //! Objects on their way to the client, in the shape it asked for.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -11,7 +12,7 @@ use kubewright_net::Body;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::list_body::{self, Delivery};
+use super::list_body::{self, Delivery, ItemForm};
 use super::{Call, from_storage};
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
@@ -126,9 +127,21 @@ impl<'a> Rendering<'a> {
         items: Vec<StoredObject>,
         delivery: Delivery,
     ) -> Response<Body> {
+        let (form, metadata) = match self.resource.model.custom() {
+            None => (ItemForm::Untyped, Cow::Borrowed(metadata)),
+            Some(_) => (ItemForm::Typed, self.untyped_list_metadata(metadata)),
+        };
+        let metadata = &*metadata;
         if self.is_stored_form() && items.iter().all(|item| self.resource.is_stored_form(item)) {
             let kind = &self.resource.list_kind;
-            let body = list_body::json(kind, &self.resource.api_version(), metadata, items, delivery);
+            let body = list_body::json(
+                kind,
+                &self.resource.api_version(),
+                metadata,
+                items,
+                form,
+                delivery,
+            );
             return self.respond(StatusCode::OK, body);
         }
         if self.is_kept_protobuf() {
@@ -140,7 +153,7 @@ impl<'a> Rendering<'a> {
                 "kind": self.resource.list_kind,
                 "apiVersion": self.resource.api_version(),
                 "metadata": metadata,
-                "items": objects.collect::<Vec<_>>(),
+                "items": objects.map(|object| form.shape(object)).collect::<Vec<_>>(),
             }),
             Shape::Metadata(version) => json!({
                 "kind": "PartialObjectMetadataList",
@@ -161,6 +174,20 @@ impl<'a> Rendering<'a> {
             }
         };
         self.answer(StatusCode::OK, self.encode(&shaped))
+    }
+
+    /// The metadata of a list that no Go type stands behind: it has a `continue` whether there is more or not (apimachinery
+    /// pkg/apis/meta/v1/unstructured `UnstructuredList.SetContinue`).
+    fn untyped_list_metadata<'v>(&self, metadata: &'v Value) -> Cow<'v, Value> {
+        let is_said = self.accepted.shape != Shape::Object || metadata.get("continue").is_some();
+        match metadata {
+            Value::Object(members) if !is_said => {
+                let mut members = members.clone();
+                members.insert("continue".to_owned(), Value::String(String::new()));
+                Cow::Owned(Value::Object(members))
+            }
+            _ => Cow::Borrowed(metadata),
+        }
     }
 
     /// The object of a watch event. `is_first` says whether a Table still has to name its columns.
@@ -226,7 +253,8 @@ fn include_object(query: &str) -> ApiResult<IncludeObject> {
         if name == "includeObject" {
             include = IncludeObject::from_query(&value).ok_or_else(|| {
                 ApiError::from(Status::bad_request(format!(
-                    "invalid includeObject value: {value:?}: supported values: \"None\", \"Metadata\", \"Object\""
+                    "Unable to convert to Table as requested: includeObject: Invalid value: {value:?}: must be 'Metadata', \
+                     'Object', 'None', or empty"
                 )))
             })?;
         }

@@ -30,9 +30,9 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::codec;
-use crate::error::{ApiResult, json_response};
+use crate::error::json_response;
 use crate::registry::{Registry, Resource, Version};
-use crate::request::media::{self, accept_clauses};
+use crate::request::media::accept_clauses;
 use crate::server::Server;
 
 /// Makes and keeps the documents.
@@ -80,43 +80,42 @@ impl OpenApi {
     }
 
     /// The answer for an OpenAPI path; `None` for another path.
-    ///
-    /// # Errors
-    /// 406 for a client that takes no form of a document.
     pub(crate) async fn respond(
         &self,
         server: &Server,
         path: &str,
         query: &str,
         headers: &HeaderMap,
-    ) -> ApiResult<Option<Response<Body>>> {
+    ) -> Option<Response<Body>> {
         if path == "/openapi/v2" {
-            return self.respond_v2(server, headers).await.map(Some);
+            return Some(self.respond_v2(server, headers).await);
         }
         let Some(rest) = path.strip_prefix("/openapi/v3") else {
-            return Ok(None);
+            return None;
         };
         let registry = server.registry();
         let index = self.index(&registry);
         if rest.is_empty() {
             // As upstream, whatever the client accepts: the index has one form.
             let content = Content::Plain(index.body.clone());
-            return Ok(Some(tagged(headers, &index.etag, JSON, content)));
+            return Some(tagged(headers, &index.etag, JSON, content));
         }
         let name = rest.strip_prefix('/').unwrap_or_default();
         let Some(hash) = index.hashes.get(name) else {
-            return Ok(None);
+            return Some(bare(StatusCode::NOT_FOUND));
         };
-        let format = accepted(headers, &V3_PROTOBUF)?;
+        let Some(format) = accepted(headers, &V3_PROTOBUF) else {
+            return Some(bare(StatusCode::NOT_ACCEPTABLE));
+        };
         let asked = form_urlencoded::parse(query.as_bytes())
             .find(|(key, _)| key == "hash")
             .map(|(_, value)| value);
         if asked.as_ref().is_some_and(|asked| *asked != *hash) {
-            return Ok(Some(moved(name, hash)));
+            return Some(moved(name, hash));
         }
         let key = (hash.clone(), format);
         let Some(document) = self.document(server, &registry, name, key, &index).await else {
-            return Ok(None);
+            return Some(bare(StatusCode::NOT_FOUND));
         };
         let content_type = match format {
             Format::Json => JSON,
@@ -126,11 +125,13 @@ impl OpenApi {
         if asked.is_some() {
             add_forever(server.now(), response.headers_mut());
         }
-        Ok(Some(response))
+        Some(response)
     }
 
-    async fn respond_v2(&self, server: &Server, headers: &HeaderMap) -> ApiResult<Response<Body>> {
-        let format = accepted(headers, &V2_PROTOBUF)?;
+    async fn respond_v2(&self, server: &Server, headers: &HeaderMap) -> Response<Body> {
+        let Some(format) = accepted(headers, &V2_PROTOBUF) else {
+            return bare(StatusCode::NOT_ACCEPTABLE);
+        };
         let registry = server.registry();
         let index = self.index(&registry);
         let key = (index.v2.clone(), format);
@@ -139,12 +140,7 @@ impl OpenApi {
             Format::Json => JSON,
             Format::Protobuf => V2_PROTOBUF[0],
         };
-        Ok(tagged(
-            headers,
-            &index.v2,
-            content_type,
-            Content::of(document, headers),
-        ))
+        tagged(headers, &index.v2, content_type, Content::of(document, headers))
     }
 
     fn index(&self, registry: &Arc<Registry>) -> Arc<Index> {
@@ -307,16 +303,18 @@ fn version_of<'a>(registry: &'a Registry, name: &str) -> Option<&'a Version> {
 }
 
 /// The form that the client names first of those that there are.
-fn accepted(headers: &HeaderMap, protobuf: &[&'static str; 2]) -> ApiResult<Format> {
-    for clause in accept_clauses(headers) {
-        if matches!(clause.essence, JSON | "application/*" | "*/*") {
-            return Ok(Format::Json);
-        }
-        if protobuf.contains(&clause.essence) {
-            return Ok(Format::Protobuf);
-        }
-    }
-    Err(media::not_acceptable(&[JSON, protobuf[0]]))
+fn accepted(headers: &HeaderMap, protobuf: &[&'static str; 2]) -> Option<Format> {
+    accept_clauses(headers).find_map(|clause| match clause.essence {
+        JSON | "application/*" | "*/*" => Some(Format::Json),
+        essence => protobuf.contains(&essence).then_some(Format::Protobuf),
+    })
+}
+
+/// A refusal without a body (k8s.io/kube-openapi pkg/handler, pkg/handler3).
+fn bare(code: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = code;
+    response
 }
 
 /// Lets clients keep an answer for good: what has a hash in its address does not change.

@@ -6,7 +6,8 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 use kubewright_core::FieldError;
-use kubewright_kinds as kinds;
+use kubewright_kinds::protobuf::MAX_ADDED_ZEROS;
+use kubewright_kinds::{self as kinds, Zeros};
 use serde_json::{Map, Value};
 
 use super::path::{self, MAX_FINDINGS, Path};
@@ -34,11 +35,15 @@ pub(crate) struct Normalized {
 
 impl Model {
     /// Brings an object into the shape that Go's decoder and encoder would leave it in: unknown fields, nulls and zero values
-    /// that are never written go; values of the wrong type are reported.
+    /// that are never written go, zero values that always are come; values of the wrong type are reported.
     pub(crate) fn normalize(&self, object: &mut Value) -> Normalized {
         let mut found = Normalized::default();
         match self {
-            Self::Builtin(ty) => Normalizer { found: &mut found }.object(ty, object, Path::Root, ty),
+            Self::Builtin(ty) => {
+                let zeros = Zeros::new(MAX_ADDED_ZEROS);
+                let found = &mut found;
+                Normalizer { found, zeros }.object(ty, object, Path::Root, ty);
+            }
             Self::Custom(model) => match model.normalize(with_integers(object)) {
                 Ok(mut unknown) => {
                     unknown.truncate(MAX_FINDINGS);
@@ -100,6 +105,8 @@ fn with_integers(object: &mut Value) -> &mut Value {
 
 struct Normalizer<'a> {
     found: &'a mut Normalized,
+    /// As many as [`MAX_ADDED_ZEROS`], and one for each value that is there.
+    zeros: Zeros,
 }
 
 impl Normalizer<'_> {
@@ -122,6 +129,9 @@ impl Normalizer<'_> {
             }
             !value.is_null() && !is_never_written(field, value)
         });
+        if let Err(error) = self.zeros.fill(ty, fields) {
+            self.found.type_error.get_or_insert(error.to_string());
+        }
     }
 
     fn unknown(&mut self, path: Path<'_>) {
@@ -132,6 +142,7 @@ impl Normalizer<'_> {
 
     fn value(&mut self, kind: &'static kinds::Value, value: &mut Value, path: Path<'_>, owner: &kinds::Type) {
         use kinds::Value as Kind;
+        self.zeros.allow(1);
         let (fits, go_type) = match kind {
             Kind::String => (value.is_string(), "string"),
             Kind::Boolean => (value.is_boolean(), "bool"),
@@ -293,10 +304,15 @@ fn canonical_bytes(text: &str) -> Result<String, String> {
     }
 }
 
-/// Whether Go would leave the field out: a zero value of a plain type, or an empty list or map.
+/// Whether Go would leave the field out or write `null`: a zero value of a plain type, or an empty list or map.
 fn is_never_written(field: &kinds::Field, value: &Value) -> bool {
     match field.presence {
-        kinds::Presence::Always => false,
+        // What is stored does not tell an empty one from none.
+        kinds::Presence::Always => match value {
+            Value::Array(items) => items.is_empty(),
+            Value::Object(entries) => entries.is_empty() && matches!(field.value, kinds::Value::Map(_)),
+            _ => false,
+        },
         kinds::Presence::OmitZero => is_zero(value),
         kinds::Presence::Optional => match value {
             Value::Array(items) => items.is_empty(),
@@ -350,7 +366,7 @@ mod tests {
         assert_eq!(found.unknown_fields[0], "spec.containers[0].unknown0");
         assert_eq!(
             pod,
-            json!({"metadata": {"name": "a"}, "spec": {"containers": [{}]}}),
+            json!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "", "resources": {}}]}, "status": {}}),
             "all are dropped"
         );
 
@@ -364,6 +380,34 @@ mod tests {
         assert_eq!(
             error,
             "json: cannot unmarshal number into Go struct field Container.spec.containers[0].name of type string"
+        );
+    }
+
+    /// As the decoder of protobuf leaves them (see the tests of `kubewright_kinds::Zeros`).
+    #[test]
+    fn zeros_that_go_writes_are_added() {
+        let mut pod = json!({
+            "metadata": {"name": "a"},
+            "spec": {"containers": [], "volumes": [], "readinessGates": [{}], "priority": null},
+            "status": {"conditions": [{"type": "Ready", "lastProbeTime": null, "message": ""}]},
+        });
+        assert_eq!(normalize(&mut pod).type_error, None);
+        let expect = json!({
+            "metadata": {"name": "a"},
+            "spec": {"containers": null, "readinessGates": [{"conditionType": ""}]},
+            "status": {"conditions": [
+                {"type": "Ready", "status": "", "lastProbeTime": null, "lastTransitionTime": null},
+            ]},
+        });
+        assert_eq!(pod, expect);
+        assert_eq!(normalize(&mut pod).type_error, None);
+        assert_eq!(pod, expect, "and nothing else");
+
+        let containers: Vec<Value> = (0..20_000).map(|_| json!({})).collect();
+        let mut pod = json!({"spec": {"containers": containers}});
+        assert_eq!(
+            normalize(&mut pod).type_error.as_deref(),
+            Some("too many fields are missing")
         );
     }
 }

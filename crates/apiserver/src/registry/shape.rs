@@ -37,7 +37,8 @@ fn fields(
             return;
         }
         let path = || path.child(field.name);
-        match object.get(field.name) {
+        let is_missing = |found: &Value| found.is_null() || field.required && found.as_str() == Some("");
+        match object.get(field.name).filter(|found| !is_missing(found)) {
             Some(found) => {
                 if let Some(text) = found.as_str()
                     && !field.enum_values.is_empty()
@@ -54,7 +55,8 @@ fn fields(
     }
 }
 
-/// A zero number or flag is a value; an absent object that Go always writes is an empty one.
+/// A zero number or flag is a value; an absent object that Go always writes is an empty one. Text and lists are given where they are
+/// not empty.
 fn must_be_given(field: &Field) -> bool {
     let has_zero = matches!(
         field.value,
@@ -66,7 +68,8 @@ fn must_be_given(field: &Field) -> bool {
             | Kind::MicroTime
             | Kind::IntOrString
     );
-    !has_zero && (field.presence != Presence::Always || matches!(field.value, Kind::String))
+    !has_zero
+        && (field.presence != Presence::Always || !matches!(field.value, Kind::Object(_) | Kind::Quantity))
 }
 
 fn value(kind: &'static Kind, found: &Value, path: &dyn Fn() -> FieldPath, errors: &mut Vec<FieldError>) {

@@ -179,10 +179,10 @@ pub(crate) fn negotiate_stream(headers: &HeaderMap, query: &str, endpoint: Endpo
 /// In the order of preference that a client has which does not care (apimachinery pkg/runtime/serializer/codec_factory.go).
 const OFFERED: [Encoding; 3] = [Encoding::Json, Encoding::Yaml, Encoding::Protobuf];
 
-const JSON: &str = "application/json";
-const YAML: &str = "application/yaml";
-const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
-const JSON_STREAM: &str = "application/json;stream=watch";
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const YAML: &str = "application/yaml";
+pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+pub(crate) const JSON_STREAM: &str = "application/json;stream=watch";
 /// The `Content-Type` of a watch in protobuf.
 pub(crate) const PROTOBUF_STREAM: &str = "application/vnd.kubernetes.protobuf;stream=watch";
 

@@ -4,6 +4,8 @@
 //! what goes over the wire is the same text with the version spliced in. etcd's layout in Kubernetes is the same (the field is
 //! cleared in `etcd3/store.go` and set again after decoding).
 
+use std::ops::Range;
+
 use bytes::{BufMut, Bytes};
 use serde_json::Value;
 
@@ -22,6 +24,41 @@ pub struct Encoded {
     bytes: Bytes,
     /// Where `"resourceVersion":"N",` goes: the first byte after the brace that opens `metadata` (and after blanks).
     version_at: u32,
+    /// Where the text says what the object is; an item of a list may not.
+    types: TypeMembers,
+}
+
+/// The places of the members `apiVersion` and `kind` in a text, up to the beginning of the member behind each, in the order of the
+/// text. Empty for one that is not there, or not before `metadata`: names are sorted in what the server writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct TypeMembers([(u32, u32); 2]);
+
+impl TypeMembers {
+    const NAMES: [&str; 2] = ["apiVersion", "kind"];
+
+    /// Takes note of a member of the object.
+    fn note(&mut self, name: &[u8], place: Range<usize>) {
+        let (Some(index), Ok(start), Ok(end)) = (
+            Self::NAMES.iter().position(|known| known.as_bytes() == name),
+            u32::try_from(place.start),
+            u32::try_from(place.end),
+        ) else {
+            return;
+        };
+        self.0[index] = (start, end);
+    }
+
+    fn in_order(self) -> [Range<usize>; 2] {
+        let [mut first, mut second] = self.0.map(|(start, end)| start as usize..end as usize);
+        if first.start > second.start {
+            std::mem::swap(&mut first, &mut second);
+        }
+        [first, second]
+    }
+
+    fn len(self) -> usize {
+        self.0.iter().map(|(start, end)| (end - start) as usize).sum()
+    }
 }
 
 /// A text that is not in storage encoding.
@@ -56,12 +93,15 @@ impl Encoded {
         let mut text = Vec::with_capacity(1024);
         let Value::Object(fields) = value else {
             append(&mut text, value);
-            return Self::new(text, NOWHERE as usize);
+            return Self::new(text, NOWHERE as usize, TypeMembers::default());
         };
         let mut version_at = NOWHERE as usize;
+        let mut types = TypeMembers::default();
         text.push(b'{');
         for (name, field) in fields {
-            open_field(&mut text, name);
+            separate(&mut text);
+            let start = text.len();
+            name_field(&mut text, name);
             match field {
                 Value::Object(metadata) if name == "metadata" => {
                     text.push(b'{');
@@ -78,6 +118,8 @@ impl Encoded {
                 }
                 _ => append(&mut text, field),
             }
+            // Names are sorted, so `metadata` comes behind, and a comma before it.
+            types.note(name.as_bytes(), start..text.len() + 1);
         }
         if version_at == NOWHERE as usize {
             open_field(&mut text, "metadata");
@@ -85,7 +127,7 @@ impl Encoded {
             version_at = text.len() - 1;
         }
         text.push(b'}');
-        Self::new(text, version_at)
+        Self::new(text, version_at, types)
     }
 
     /// Takes a text as a store kept it, or as a client sent it: a `metadata.resourceVersion` in it is cut out.
@@ -99,17 +141,23 @@ impl Encoded {
             let mut text = Vec::with_capacity(bytes.len() - cut.len());
             text.extend_from_slice(&bytes[..cut.start]);
             text.extend_from_slice(&bytes[cut.end..]);
-            return Ok(Self::new(text, places.version_at));
+            return Ok(Self::new(text, places.version_at, places.types));
         }
         let version_at = u32::try_from(places.version_at).map_err(|_| EncodingError::TooLong)?;
-        Ok(Self { bytes, version_at })
+        let types = places.types;
+        Ok(Self {
+            bytes,
+            version_at,
+            types,
+        })
     }
 
-    fn new(text: Vec<u8>, version_at: usize) -> Self {
+    fn new(text: Vec<u8>, version_at: usize, types: TypeMembers) -> Self {
         // Boxing gives back what the buffer over-allocated; these bytes may stay for as long as the server runs.
         Self {
             bytes: text.into_boxed_slice().into(),
             version_at: u32::try_from(version_at).unwrap_or(NOWHERE),
+            types,
         }
     }
 
@@ -121,12 +169,29 @@ impl Encoded {
 
     /// Writes the text with `metadata.resourceVersion` set to `revision`.
     pub(super) fn write_wire(&self, revision: u64, out: &mut impl BufMut) {
+        self.write_from(0, revision, out);
+    }
+
+    /// Writes the same without `apiVersion` and `kind`.
+    pub(super) fn write_untyped(&self, revision: u64, out: &mut impl BufMut) {
+        let mut from = 0;
+        for member in self.types.in_order() {
+            if !member.is_empty() {
+                out.put_slice(&self.bytes[from..member.start]);
+                from = member.end;
+            }
+        }
+        self.write_from(from, revision, out);
+    }
+
+    /// Writes the text from an offset on that is not behind the place of the version.
+    fn write_from(&self, from: usize, revision: u64, out: &mut impl BufMut) {
         let at = self.version_at as usize;
         let Some(next) = self.bytes.get(at) else {
-            out.put_slice(&self.bytes);
+            out.put_slice(&self.bytes[from..]);
             return;
         };
-        out.put_slice(&self.bytes[..at]);
+        out.put_slice(&self.bytes[from..at]);
         out.put_slice(VERSION_OPEN);
         let mut digits = [0; MAX_DIGITS];
         out.put_slice(decimal(revision, &mut digits));
@@ -142,6 +207,11 @@ impl Encoded {
         let digits = revision.checked_ilog10().unwrap_or(0) as usize + 1;
         let close = if *next == b'}' { 1 } else { 2 };
         self.bytes.len() + VERSION_OPEN.len() + digits + close
+    }
+
+    /// How many bytes [`Encoded::write_untyped`] writes for this revision.
+    pub(super) fn exact_untyped_len(&self, revision: u64) -> usize {
+        self.exact_wire_len(revision) - self.types.len()
     }
 
     /// At most this many bytes are written by [`Encoded::write_wire`].
@@ -170,9 +240,17 @@ fn decimal(mut number: u64, buffer: &mut [u8; MAX_DIGITS]) -> &[u8] {
 
 /// Writes a comma where one is due, then `"name":`.
 fn open_field(text: &mut Vec<u8>, name: &str) {
+    separate(text);
+    name_field(text, name);
+}
+
+fn separate(text: &mut Vec<u8>) {
     if text.last() != Some(&b'{') {
         text.push(b',');
     }
+}
+
+fn name_field(text: &mut Vec<u8>, name: &str) {
     append(text, name);
     text.push(b':');
 }
@@ -189,13 +267,15 @@ fn append(text: &mut Vec<u8>, value: &(impl serde::Serialize + ?Sized)) {
 mod scan {
     use std::ops::Range;
 
-    use super::{EncodingError, MAX_DEPTH};
+    use super::{EncodingError, MAX_DEPTH, TypeMembers};
 
     pub(super) struct Places {
         /// The first byte after the brace that opens `metadata` and the blanks behind it.
         pub(super) version_at: usize,
         /// The member `resourceVersion` of `metadata` with one of the commas around it.
         pub(super) version: Option<Range<usize>>,
+        /// What is before `metadata`.
+        pub(super) types: TypeMembers,
     }
 
     pub(super) fn metadata(text: &[u8]) -> Result<Places, EncodingError> {
@@ -209,12 +289,20 @@ mod scan {
         if !cursor.eat(b'{') {
             return Err(EncodingError::NoMetadata);
         }
+        let mut types = TypeMembers::default();
         while let Some(name) = cursor.name() {
-            if &text[name] == b"metadata" && cursor.eat(b'{') {
-                return Ok(cursor.version());
+            let start = name.start - 1;
+            let name = &text[name];
+            if name == b"metadata" && cursor.eat(b'{') {
+                return Ok(Places {
+                    types,
+                    ..cursor.version()
+                });
             }
             cursor.skip_value();
             cursor.eat(b',');
+            cursor.blanks();
+            types.note(name, start..cursor.at);
         }
         Err(EncodingError::NoMetadata)
     }
@@ -303,6 +391,7 @@ mod scan {
                     return Places {
                         version_at,
                         version: Some(cut),
+                        types: TypeMembers::default(),
                     };
                 }
                 before_comma = end;
@@ -310,6 +399,7 @@ mod scan {
             Places {
                 version_at,
                 version: None,
+                types: TypeMembers::default(),
             }
         }
     }
@@ -404,6 +494,43 @@ mod tests {
             r#"{"a":"{","metadata":{"resourceVersion":"7"}}"#,
         );
         check(json!([1]), "[1]", "[1]");
+    }
+
+    #[test]
+    fn items_of_lists_do_not_say_what_they_are() {
+        let untyped = |encoded: &Encoded| {
+            let mut out = Vec::new();
+            encoded.write_untyped(7, &mut out);
+            assert_eq!(out.len(), encoded.exact_untyped_len(7));
+            String::from_utf8(out).unwrap()
+        };
+        for (text, expect) in [
+            (
+                r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"kind":"x"}}"#,
+                r#"{"metadata":{"resourceVersion":"7","name":"a"},"spec":{"kind":"x"}}"#,
+            ),
+            (
+                r#"{"apiVersion":"v1","data":{"kind":"x"},"kind":"ConfigMap","metadata":{}}"#,
+                r#"{"data":{"kind":"x"},"metadata":{"resourceVersion":"7"}}"#,
+            ),
+            (r#"{"metadata":{}}"#, r#"{"metadata":{"resourceVersion":"7"}}"#),
+        ] {
+            let value: Value = serde_json::from_str(text).unwrap();
+            assert_eq!(untyped(&Encoded::from_value(&value)), expect);
+            assert_eq!(untyped(&Encoded::from_storage(text.into()).unwrap()), expect);
+        }
+        for (text, expect) in [
+            (
+                "{ \"kind\" : \"a\" ,\n \"apiVersion\" : \"b\" , \"x\" : 1 , \"metadata\" : { } }",
+                "{ \"x\" : 1 , \"metadata\" : { \"resourceVersion\":\"7\"} }",
+            ),
+            (
+                r#"{"kind":"a","metadata":{"resourceVersion":"1","name":"a"},"apiVersion":"b"}"#,
+                r#"{"metadata":{"resourceVersion":"7","name":"a"},"apiVersion":"b"}"#,
+            ),
+        ] {
+            assert_eq!(untyped(&Encoded::from_storage(text.into()).unwrap()), expect);
+        }
     }
 
     #[test]

@@ -165,6 +165,17 @@ impl StoredObject {
         self.0.encoded.exact_wire_len(self.0.revision.0)
     }
 
+    /// Appends the same without `apiVersion` and `kind`, as the items of lists of built-in kinds are.
+    pub fn write_untyped(&self, out: &mut impl BufMut) {
+        self.0.encoded.write_untyped(self.0.revision.0, out);
+    }
+
+    /// How many bytes [`StoredObject::write_untyped`] appends.
+    #[must_use]
+    pub fn exact_untyped_len(&self) -> usize {
+        self.0.encoded.exact_untyped_len(self.0.revision.0)
+    }
+
     /// The JSON that clients get, with `metadata.resourceVersion`.
     #[must_use]
     pub fn wire(&self) -> Bytes {

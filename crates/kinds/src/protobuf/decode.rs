@@ -10,6 +10,7 @@ use super::wire::{Malformed, Reader, WireType};
 use super::{MAGIC, MAX_ADDED_ZEROS, MAX_DEPTH, schema_type, type_of};
 use crate::load::wire_path;
 use crate::model::{Field, Presence, Type, Value};
+use crate::zeros::{TooManyZeros, Zeros};
 
 /// A decoded object.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,7 +74,7 @@ pub enum DecodeError {
 /// Decodes an object with its envelope. Tags that the table does not know are passed over.
 pub fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
     let mut decoder = Decoder {
-        zeros_left: MAX_ADDED_ZEROS.saturating_add(bytes.len()),
+        zeros: Zeros::new(MAX_ADDED_ZEROS.saturating_add(bytes.len())),
     };
     decoder.envelope(bytes, 0)
 }
@@ -81,11 +82,11 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
 /// Decodes an object that has no envelope. The value has no `apiVersion` and `kind`.
 pub fn decode_message(object: &Type, bytes: &[u8]) -> Result<Json, DecodeError> {
     let mut decoder = Decoder {
-        zeros_left: MAX_ADDED_ZEROS.saturating_add(bytes.len()),
+        zeros: Zeros::new(MAX_ADDED_ZEROS.saturating_add(bytes.len())),
     };
     let mut members = Map::new();
     decoder.message(object, bytes, &mut members, 0)?;
-    decoder.add_zeros(object, &mut members, 0)?;
+    decoder.add_zeros(object, &mut members)?;
     Ok(Json::Object(members))
 }
 
@@ -141,8 +142,7 @@ impl Place {
 }
 
 struct Decoder {
-    /// How many more zero values may be added.
-    zeros_left: usize,
+    zeros: Zeros,
 }
 
 impl Decoder {
@@ -157,7 +157,7 @@ impl Decoder {
         };
         let mut members = Map::new();
         self.message(object, raw, &mut members, depth)?;
-        self.add_zeros(object, &mut members, depth)?;
+        self.add_zeros(object, &mut members)?;
         members.insert("apiVersion".to_owned(), Json::from(api_version.as_str()));
         members.insert("kind".to_owned(), Json::from(kind.as_str()));
         Ok(Decoded {
@@ -246,14 +246,14 @@ impl Decoder {
                     return Ok(());
                 };
                 self.message(id.get(), bytes, inner, depth + 1)?;
-                self.add_zeros(id.get(), inner, depth + 1)?;
+                self.add_zeros(id.get(), inner)?;
                 if inner.is_empty() && field.presence == Presence::OmitZero {
                     members.remove(field.name);
                 }
             }
             ref kind => {
                 let value = self.value(place, kind, wire_type, reader, depth)?;
-                let omits_zero = field.presence == Presence::OmitZero || is_optional_bytes(field);
+                let omits_zero = field.presence == Presence::OmitZero || is_omitted_bytes(field);
                 let omitted = omits_zero && is_zero(&value);
                 if omitted || value.is_null() {
                     members.remove(field.name);
@@ -311,7 +311,12 @@ impl Decoder {
         }
         let value = match value {
             Some(value) => value,
-            None => self.zero(item, place.message, depth)?,
+            None => self
+                .zeros
+                .zero(item)
+                .map_err(|TooManyZeros| DecodeError::TooManyMissing {
+                    message: place.message,
+                })?,
         };
         Ok((key, value))
     }
@@ -362,7 +367,7 @@ impl Decoder {
             Value::Object(id) => {
                 let mut inner = Map::new();
                 self.message(id.get(), bytes, &mut inner, depth + 1)?;
-                self.add_zeros(id.get(), &mut inner, depth + 1)?;
+                self.add_zeros(id.get(), &mut inner)?;
                 Ok(Json::Object(inner))
             }
             Value::Array(_) => strings(place, bytes),
@@ -444,45 +449,10 @@ impl Decoder {
         })
     }
 
-    /// Adds the zero of every field whose zero Go writes, where the sender left it out.
-    fn add_zeros(
-        &mut self,
-        object: &Type,
-        members: &mut Map<String, Json>,
-        depth: usize,
-    ) -> Result<(), DecodeError> {
-        if depth > MAX_DEPTH {
-            return Err(DecodeError::TooDeep { message: object.name });
-        }
-        for field in object.fields {
-            let written = field.presence == Presence::Always && field.tag != 0;
-            if written && !members.contains_key(field.name) {
-                let zero = self.zero(&field.value, object.name, depth)?;
-                members.insert(field.name.to_owned(), zero);
-            }
-        }
-        Ok(())
-    }
-
-    fn zero(&mut self, kind: &Value, message: &'static str, depth: usize) -> Result<Json, DecodeError> {
-        self.zeros_left = self
-            .zeros_left
-            .checked_sub(1)
-            .ok_or(DecodeError::TooManyMissing { message })?;
-        Ok(match kind {
-            Value::String | Value::Bytes => Json::String(String::new()),
-            Value::Boolean => Json::Bool(false),
-            Value::Int32 | Value::Int64 | Value::Double | Value::IntOrString => Json::from(0),
-            Value::Quantity => Json::from("0"),
-            Value::Array(_) => Json::Array(Vec::new()),
-            Value::Map(_) => Json::Object(Map::new()),
-            Value::Object(id) => {
-                let mut members = Map::new();
-                self.add_zeros(id.get(), &mut members, depth + 1)?;
-                Json::Object(members)
-            }
-            _ => Json::Null,
-        })
+    /// Adds the zeros that Go writes, where the sender left them out.
+    fn add_zeros(&mut self, object: &Type, members: &mut Map<String, Json>) -> Result<(), DecodeError> {
+        let missing = |TooManyZeros| DecodeError::TooManyMissing { message: object.name };
+        self.zeros.fill(object, members).map_err(missing)
     }
 }
 
@@ -551,8 +521,8 @@ fn is_zero(value: &Json) -> bool {
 }
 
 /// Go omits empty bytes as it omits an empty list.
-fn is_optional_bytes(field: &Field) -> bool {
-    field.value == Value::Bytes && !field.required
+fn is_omitted_bytes(field: &Field) -> bool {
+    field.value == Value::Bytes && field.presence == Presence::Optional
 }
 
 pub(super) fn type_meta_of(bytes: &[u8]) -> Result<(String, String), DecodeError> {

@@ -171,7 +171,7 @@ impl Encoder<'_> {
             }
             (Value::Array(item), Some(value)) => self.array(field.tag, item, value, depth),
             (Value::Map(item), Some(value)) => self.map(field.tag, item, value, depth),
-            (Value::Array(_) | Value::Map(_), None) => Ok(()),
+            (Value::Array(_) | Value::Map(_) | Value::Bytes, None) => Ok(()),
             (_, None) if field.presence == Presence::Optional => Ok(()),
             (kind, value) => self.value(field.tag, &kind, value, depth),
         }

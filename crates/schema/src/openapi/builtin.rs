@@ -288,7 +288,7 @@ fn default_of(field: &Field) -> Option<Value> {
 
 fn zero_of(value: Kind) -> Option<Value> {
     Some(match value {
-        Kind::String | Kind::Bytes => "".into(),
+        Kind::String => "".into(),
         Kind::Boolean => false.into(),
         Kind::Int32 | Kind::Int64 | Kind::Double => 0.into(),
         Kind::Object(_) => json!({}),
