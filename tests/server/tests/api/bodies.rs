@@ -472,3 +472,32 @@ async fn dry_runs_store_nothing() {
         )
         .await;
 }
+
+/// A Go server decodes into structs and writes some of their zeros, whatever the client left out.
+#[tokio::test]
+async fn zeros_that_are_always_written() {
+    let server = Server::start().await;
+    let role = serde_json::json!({"metadata": {"name": "r"}});
+    let roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
+    let made = server.ok(Ask::json(format!("POST {roles}"), &role)).await;
+    assert_eq!(made.get("rules"), Some(&serde_json::json!(null)));
+    assert_eq!(
+        server.ok(format!("GET {roles}/r")).await,
+        made,
+        "null survives the store"
+    );
+    let merge = "application/merge-patch+json";
+    let patched = server
+        .ok(Ask::new(format!("PATCH {roles}/r"))
+            .typed(merge, r#"{"rules": [], "metadata": {"labels": {"a": "b"}}}"#))
+        .await;
+    assert_eq!(patched.get("rules"), Some(&serde_json::json!(null)));
+    server.ok(Ask::json(format!("POST {PODS}"), &pod("a"))).await;
+    let status = r#"{"status": {"conditions": [{"type": "Ready", "status": "True"}]}}"#;
+    let patched = server
+        .ok(Ask::new(format!("PATCH {PODS}/a/status"))
+            .typed("application/strategic-merge-patch+json", status))
+        .await;
+    let expect = serde_json::json!({"type": "Ready", "status": "True", "lastProbeTime": null, "lastTransitionTime": null});
+    assert_eq!(patched["status"]["conditions"][0], expect);
+}

@@ -295,12 +295,10 @@ async fn refused_encodings() {
         }
     }
     let unacceptable = "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf";
-    for media_type in [
-        "application/cbor",
-        "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1",
-    ] {
+    let table = "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1";
+    for (path, media_type) in [(WIDGETS, "application/cbor"), (MAPS, table)] {
         let answer = server
-            .refused(accept(format!("GET {MAPS}"), media_type), 406, unacceptable)
+            .refused(accept(format!("GET {path}"), media_type), 406, unacceptable)
             .await;
         assert_eq!(answer.body["message"], unacceptable);
     }

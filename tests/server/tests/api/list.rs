@@ -509,3 +509,40 @@ async fn a_page_that_is_compacted_away_can_be_gone_on_from() {
         assert_eq!(seen.len(), rest, "{seen:?}");
     }
 }
+
+/// An item of a Go list has a type that says what it is; a custom resource has none, and its list always has a `continue`.
+#[tokio::test]
+async fn what_items_say_of_themselves() {
+    let server = Server::start().await;
+    server.define_widgets().await;
+    server
+        .ok(Ask::json(format!("POST {MAPS}"), &config_map("a", "1")))
+        .await;
+    server
+        .ok(Ask::json(format!("POST {WIDGETS}"), &widget("a")))
+        .await;
+    let json_type = "application/json";
+    let partial = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+    for (path, accept, kind, next) in [
+        (MAPS, json_type, json!(null), json!(null)),
+        (MAPS, "application/json;pretty=1", json!(null), json!(null)),
+        (MAPS, partial, json!("PartialObjectMetadata"), json!(null)),
+        (WIDGETS, json_type, json!("Widget"), json!("")),
+        (WIDGETS, partial, json!("PartialObjectMetadata"), json!(null)),
+    ] {
+        let list = server
+            .ok(Ask::new(format!("GET {path}")).header("accept", accept))
+            .await;
+        let item = &list["items"][0];
+        assert_eq!(item["kind"], kind, "{path} {accept}");
+        assert_eq!(
+            item.get("apiVersion").is_some(),
+            !kind.is_null(),
+            "{path} {accept}"
+        );
+        assert_eq!(item["metadata"]["name"], "a");
+        assert_eq!(list["metadata"]["continue"], next, "{path} {accept}");
+    }
+    let deleted = server.ok(format!("DELETE {MAPS}")).await;
+    assert_eq!(deleted["items"][0].get("kind"), None);
+}

@@ -101,8 +101,15 @@ async fn what_is_refused() {
     let unknown = "the body of the request was in an unknown format - accepted media types include: ";
     for (path, media_type, body, code, why) in [
         (WIDGETS, STRATEGIC, json!({"spec": {"size": 2}}), 415, unknown),
-        (MAPS, "application/json", json!({}), 415, unknown),
-        (MAPS, "", json!({}), 415, unknown),
+        (WIDGETS, "application/json", json!({}), 415, unknown),
+        (
+            MAPS,
+            "application/json",
+            json!({}),
+            415,
+            "415: Unsupported Media Type",
+        ),
+        (MAPS, "", json!({}), 415, "415: Unsupported Media Type"),
         (
             MAPS,
             JSON,

@@ -14,8 +14,6 @@ async fn paths_that_lead_nowhere() {
         "/api/v1/unheard-of",
         "/api/v1/namespaces/default/unheard-of",
         "/api/v1/namespaces/default/unheard-of/a",
-        "/apis/absent.example.com",
-        "/apis/absent.example.com/v1",
         "/apis/apps/v9",
         "/apis/apps/v9/deployments",
         "/apis/apps/v1/namespaces/default/configmaps/a",
@@ -23,7 +21,6 @@ async fn paths_that_lead_nowhere() {
         "/api/v1/namespaces/default/nodes",
         "/api/v1/namespaces/default/configmaps/a/status",
         "/api/v1/namespaces/default/configmaps/a/b/c",
-        "/nonsense",
         "/apis//apps",
     ] {
         if path == "/apis//apps" {
@@ -36,6 +33,29 @@ async fn paths_that_lead_nowhere() {
         }
         let answer = server.refused(format!("GET {path}"), 404, nothing).await;
         assert_eq!(answer.body["reason"], "NotFound", "{path}");
+        assert_eq!(answer.body["details"], serde_json::json!({}), "{path}");
+    }
+    // Where upstream has no table of routes, Go's own page is the answer.
+    for line in [
+        "GET /apis/absent.example.com",
+        "GET /apis/absent.example.com/v1",
+        "GET /apis/absent.example.com/v1/namespaces/default/things",
+        "POST /apis/absent.example.com/v1/namespaces/default/things",
+        "GET /nonsense",
+        "POST /nonsense",
+        "GET /healthz/strange",
+    ] {
+        let answer = server.ask(line).await;
+        assert_eq!(
+            (answer.code, &*answer.bytes),
+            (404, &b"404 page not found\n"[..]),
+            "{line}"
+        );
+        assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
+    }
+    for check in ["/healthz/etcd", "/livez/ping", "/readyz/informer-sync"] {
+        let answer = server.ask(format!("GET {check}")).await;
+        assert_eq!((answer.code, &*answer.bytes), (200, &b"ok"[..]), "{check}");
     }
     for path in [
         format!("{MAPS}/absent"),
@@ -81,6 +101,9 @@ async fn methods_that_are_not_offered() {
             .refused(Ask::json(line.clone(), &config_map("a", "1")), 405, "")
             .await;
         assert_eq!(answer.body["reason"], "MethodNotAllowed", "{line}");
+        if !line.contains(WIDGETS) {
+            assert_eq!(answer.body["details"], serde_json::json!({}), "{line}");
+        }
     }
 }
 
