@@ -90,9 +90,7 @@ impl OpenApi {
         if path == "/openapi/v2" {
             return Some(self.respond_v2(server, headers).await);
         }
-        let Some(rest) = path.strip_prefix("/openapi/v3") else {
-            return None;
-        };
+        let rest = path.strip_prefix("/openapi/v3")?;
         let registry = server.registry();
         let index = self.index(&registry);
         if rest.is_empty() {

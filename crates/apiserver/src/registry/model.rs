@@ -130,7 +130,7 @@ impl Normalizer<'_> {
             !value.is_null() && !is_never_written(field, value)
         });
         if let Err(error) = self.zeros.fill(ty, fields) {
-            self.found.type_error.get_or_insert(error.to_string());
+            self.found.type_error.get_or_insert_with(|| error.to_string());
         }
     }
 
