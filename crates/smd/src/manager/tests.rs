@@ -122,6 +122,52 @@ fn an_update_takes_what_it_changes() {
     });
 }
 
+/// The short way of an update that changes nothing gives what the long way does.
+#[test]
+fn an_update_that_changes_nothing_keeps_the_entries() {
+    deployments(|manager| {
+        let mut live = manager(0).create(deployment(3, "nginx:1"), "create").unwrap();
+        live["metadata"]["uid"] = json!("u");
+        let live = manager(1)
+            .apply(Some(&live), &deployment(3, "nginx:1"), "apply", Force::No)
+            .unwrap();
+        let check = |change: fn(&mut Value), short: bool| {
+            let mut new = live.clone();
+            change(&mut new);
+            let given = entries(&new).cloned();
+            let way = manager(2).keeps_entries(&live, given.as_ref()) && is_unchanged(&new, &live);
+            assert_eq!(way, short, "{new:#}");
+            assert_eq!(
+                manager(2).update_or_keep(&live, new.clone(), "update"),
+                manager(2).update(&live, new, "update").unwrap()
+            );
+        };
+        check(|_| (), true);
+        check(|new| new["metadata"]["resourceVersion"] = json!("7"), true);
+        check(
+            |new| drop(new["metadata"].as_object_mut().unwrap().remove("uid")),
+            true,
+        );
+        check(
+            |new| drop(new["metadata"].as_object_mut().unwrap().remove("managedFields")),
+            true,
+        );
+        check(|new| new["metadata"]["managedFields"] = json!([]), false);
+        check(
+            |new| drop(new["metadata"]["managedFields"].as_array_mut().unwrap().pop()),
+            false,
+        );
+        check(|new| new["metadata"]["labels"] = json!({"app": "other"}), false);
+        check(
+            |new| drop(new["metadata"].as_object_mut().unwrap().remove("labels")),
+            false,
+        );
+        check(|new| new["spec"]["replicas"] = json!(4), false);
+        check(|new| new["spec"]["paused"] = json!(true), false);
+        check(|new| new["status"] = json!({}), false);
+    });
+}
+
 #[test]
 fn an_apply_conflicts_unless_it_is_forced() {
     deployments(|manager| {
