@@ -21,11 +21,6 @@ const KINDS_IN_HANDLERS: &[(&str, &[&str], &str)] = &[
         "a subresource's own kind, and what it may point to",
     ),
     (
-        "delete.rs",
-        &["Namespace"],
-        "an ending namespace is still read and written",
-    ),
-    (
         "eviction.rs",
         &["Eviction", "Pod", "poddisruptionbudgets"],
         "a subresource's own kind, what it ends, and who has a say in it",

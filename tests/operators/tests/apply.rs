@@ -1,7 +1,5 @@
 //! Server-side apply from the client's side: what an operator does to its objects, and what it is told of others.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::Deployment;

@@ -117,9 +117,9 @@ impl Resource {
         GroupResource::new(&self.group, &self.plural)
     }
 
-    /// The group and kind, for messages.
+    /// The kind as refusals name it: one that is kept as an object of another group is known by that.
     pub(crate) fn group_kind(&self) -> GroupKind {
-        GroupKind::new(&self.group, &self.kind)
+        GroupKind::new(&self.storage_group, &self.kind)
     }
 
     /// The key of an object; the namespace counts only for namespaced resources.

@@ -378,3 +378,196 @@ async fn what_is_refused() {
         ["299 - \"line 7: key \\\"k\\\" already set in map\""]
     );
 }
+
+/// Who owns what, by name: `manager operation version subresource fields`.
+fn owners(object: &Value) -> Vec<String> {
+    let mut owners: Vec<String> = entries(object)
+        .iter()
+        .map(|entry| {
+            let of = |name: &str| text(&entry[name]).to_owned();
+            let parts = [
+                of("manager"),
+                of("operation"),
+                of("apiVersion"),
+                of("subresource"),
+            ];
+            format!("{} {}", parts.join(" "), entry["fieldsV1"])
+        })
+        .collect();
+    owners.sort();
+    owners
+}
+
+fn merge(path: &str, patch: &Value) -> Ask {
+    Ask::new(format!("PATCH {path}")).typed("application/merge-patch+json", patch.to_string())
+}
+
+fn strategic(path: &str, patch: &Value) -> Ask {
+    Ask::new(format!("PATCH {path}")).typed("application/strategic-merge-patch+json", patch.to_string())
+}
+
+#[tokio::test]
+async fn one_custom_object_in_two_versions() {
+    let server = Server::start().await;
+    server.define_widgets().await;
+    let definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com";
+    let mut both = server.ok(format!("GET {definition}")).await;
+    let mut second = both["spec"]["versions"][0].clone();
+    (second["name"], second["storage"]) = (json!("v2"), json!(false));
+    both["spec"]["versions"].as_array_mut().unwrap().push(second);
+    server.ok(Ask::json(format!("PUT {definition}"), &both)).await;
+    while server.ask("GET /apis/example.com/v2").await.code != 200 {
+        tokio::task::yield_now().await;
+    }
+    let widget = |version: &str, spec: Value| json!({"apiVersion": format!("example.com/{version}"), "kind": "Widget", "metadata": {"name": "w"}, "spec": spec});
+    let at = |version: &str, manager: &str| {
+        format!("/apis/example.com/{version}/namespaces/default/widgets/w?fieldManager={manager}")
+    };
+    const SIZE: &str = r#"{"f:spec":{"f:size":{}}}"#;
+    const NOTE: &str = r#"{"f:spec":{"f:note":{}}}"#;
+    let apply_in =
+        |version: &str, manager: &str, spec: Value| apply(&at(version, manager), &widget(version, spec));
+
+    server.ok(apply_in("v1", "a", json!({"size": 1}))).await;
+    let made = server.ok(apply_in("v2", "b", json!({"note": "n"}))).await;
+    assert_eq!(made["spec"], json!({"size": 1, "note": "n", "color": "red"}));
+    assert_eq!(
+        owners(&made),
+        [
+            format!("a Apply example.com/v1  {SIZE}"),
+            format!("b Apply example.com/v2  {NOTE}")
+        ]
+    );
+    server
+        .refused(
+            apply_in("v2", "b", json!({"note": "n", "size": 2})),
+            409,
+            "Apply failed with 1 conflict: conflict with \"a\": .spec.size",
+        )
+        .await;
+    server
+        .ok(merge(&at("v2", "c"), &json!({"spec": {"note": "c"}})))
+        .await;
+    server
+        .refused(
+            apply_in("v1", "a", json!({"size": 1, "note": "a"})),
+            409,
+            "Apply failed with 1 conflict: conflict with \"c\" using example.com/v2: .spec.note",
+        )
+        .await;
+    // Who applies has one entry, in the version of the last time; who updates has one for each version.
+    let moved = server.ok(apply_in("v2", "a", json!({"size": 3}))).await;
+    assert_eq!(
+        owners(&moved),
+        [
+            format!("a Apply example.com/v2  {SIZE}"),
+            format!("c Update example.com/v2  {NOTE}")
+        ]
+    );
+    let taken = server
+        .ok(merge(&at("v1", "c"), &json!({"spec": {"size": 4}})))
+        .await;
+    assert_eq!(
+        owners(&taken),
+        [
+            format!("c Update example.com/v1  {SIZE}"),
+            format!("c Update example.com/v2  {NOTE}")
+        ]
+    );
+    let forced = server
+        .ok(apply(
+            &format!("{}&force=true", at("v1", "a")),
+            &widget("v1", json!({"size": 5})),
+        ))
+        .await;
+    assert_eq!(
+        owners(&forced),
+        [
+            format!("a Apply example.com/v1  {SIZE}"),
+            format!("c Update example.com/v2  {NOTE}")
+        ]
+    );
+    server
+        .refused(
+            apply(&at("v1", "a"), &widget("v2", json!({"size": 5}))),
+            400,
+            "invalid object type: example.com/v2, Kind=Widget",
+        )
+        .await;
+}
+
+/// The subresources of pods that change the object itself have owners of their own.
+#[tokio::test]
+async fn sizes_and_ephemeral_containers_of_pods() {
+    let server = Server::start().await;
+    let at = |subresource: &str, manager: &str| format!("{PODS}/x{subresource}?fieldManager={manager}");
+    let config =
+        |spec: Value| json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": spec});
+    let whole = config(json!({"containers": [{
+        "name": "main", "image": "nginx", "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}},
+    }]}));
+    const DEBUG: &str = "debug Update v1 ephemeralcontainers {\"f:spec\":{\"f:ephemeralContainers\":{\".\":{},\
+        \"k:{\\\"name\\\":\\\"e\\\"}\":{\".\":{},\"f:image\":{},\"f:imagePullPolicy\":{},\"f:name\":{},\"f:resources\":{},\
+        \"f:terminationMessagePath\":{},\"f:terminationMessagePolicy\":{}}}}}";
+    let of_main = |manager: &str, fields: Value| {
+        let fields = json!({"f:spec": {"f:containers": {r#"k:{"name":"main"}"#: fields}}});
+        format!("{manager} {fields}")
+    };
+    let (cpu, own) = (json!({"f:cpu": {}}), json!({}));
+
+    server.ok(apply(&at("", "user"), &whole)).await;
+    let debugged = json!({"spec": {"ephemeralContainers": [{"name": "e", "image": "i"}]}});
+    let debugged = server
+        .ok(strategic(&at("/ephemeralcontainers", "debug"), &debugged))
+        .await;
+    let resources = json!({"f:limits": cpu, "f:requests": cpu});
+    let user = json!({".": own, "f:image": own, "f:name": own, "f:resources": resources});
+    assert_eq!(
+        owners(&debugged),
+        [DEBUG.to_owned(), of_main("user Apply v1 ", user)]
+    );
+
+    let more = config(json!({"containers": [{"name": "main", "resources": {"requests": {"cpu": "1500m"}}}]}));
+    const REQUEST: &str = ".spec.containers[name=\"main\"].resources.requests.cpu";
+    server
+        .refused(
+            apply(&at("/resize", "sizer"), &more),
+            409,
+            &format!("Apply failed with 1 conflict: conflict with \"user\": {REQUEST}"),
+        )
+        .await;
+    let sized = server
+        .ok(apply(&format!("{}&force=true", at("/resize", "sizer")), &more))
+        .await;
+    assert_eq!(
+        sized["spec"]["containers"][0]["resources"]["requests"]["cpu"],
+        "1500m"
+    );
+    let sizer = json!({".": own, "f:name": own, "f:resources": {"f:requests": cpu}});
+    let sizer = of_main("sizer Apply v1 resize", sizer);
+    let user = json!({".": own, "f:image": own, "f:name": own, "f:resources": {"f:limits": cpu}});
+    assert_eq!(
+        owners(&sized),
+        [DEBUG.to_owned(), sizer.clone(), of_main("user Apply v1 ", user)]
+    );
+    server
+        .refused(
+            apply(&at("", "user"), &whole),
+            409,
+            &format!("conflict with \"sizer\" with subresource \"resize\": {REQUEST}"),
+        )
+        .await;
+    let limit = json!({"spec": {"containers": [{"name": "main", "resources": {"limits": {"cpu": "3"}}}]}});
+    let limited = server.ok(strategic(&at("/resize", "patcher"), &limit)).await;
+    let user = json!({".": own, "f:image": own, "f:name": own});
+    let patcher = json!({"f:resources": {"f:limits": cpu}});
+    assert_eq!(
+        owners(&limited),
+        [
+            DEBUG.to_owned(),
+            of_main("patcher Update v1 resize", patcher),
+            sizer,
+            of_main("user Apply v1 ", user)
+        ]
+    );
+}

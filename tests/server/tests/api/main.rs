@@ -26,5 +26,6 @@ mod start;
 mod subresources;
 mod tokens;
 mod update;
+mod validation_core;
 mod validation_groups;
 mod watch;

@@ -42,9 +42,7 @@ impl std::fmt::Display for AllocationError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Taken => f.write_str("provided IP is already allocated"),
-            Self::OutOfRange { range } => {
-                write!(f, "the provided network does not match the current range {range}")
-            }
+            Self::OutOfRange { .. } => f.write_str("the provided network does not match the current range"),
             Self::Full => f.write_str("range is full"),
         }
     }

@@ -12,27 +12,29 @@ use serde_json::Value;
 pub(crate) fn replication_controller(object: &Value) -> Vec<FieldError> {
     let (spec, path) = (&object["spec"], FieldPath::new("spec"));
     let mut errors = Vec::new();
-    for field in ["replicas", "minReadySeconds"] {
-        not_negative(&mut errors, path.child(field), spec.get(field));
-    }
     let selector: Vec<(&String, &Value)> = map_at(spec, "/selector").collect();
     if selector.is_empty() {
         errors.push(FieldError::required(path.child("selector"), ""));
     }
-    let Some(pods) = at(spec, "/template") else {
-        errors.push(FieldError::required(path.child("template"), ""));
-        return errors;
-    };
-    let path = path.child("template");
-    let labels = &pods["metadata"]["labels"];
-    if !selector
-        .iter()
-        .all(|(key, value)| labels.get(key.as_str()) == Some(value))
-    {
-        errors.push(mismatch(&path, labels));
+    match at(spec, "/template") {
+        None => errors.push(FieldError::required(path.child("template"), "")),
+        Some(pods) => {
+            let path = path.child("template");
+            let labels = &pods["metadata"]["labels"];
+            if !selector
+                .iter()
+                .all(|(key, value)| labels.get(key.as_str()) == Some(value))
+            {
+                errors.push(mismatch(&path, labels));
+            }
+            errors.extend(template(pods, &path));
+            always_restarting(&mut errors, pods, &path);
+        }
     }
-    errors.extend(template(pods, &path));
-    always_restarting(&mut errors, pods, &path);
+    // Rules that upstream declares come after those it has in code.
+    for field in ["replicas", "minReadySeconds"] {
+        not_negative(&mut errors, path.child(field), spec.get(field));
+    }
     errors
 }
 

@@ -4,7 +4,7 @@
 
 use super::super::diff::diff;
 use super::super::field::{Errors, Field, inclusive};
-use super::{annotations, check_tolerations, container, metadata_and_spec};
+use super::{annotations, check_tolerations, metadata_and_spec};
 use crate::builtin::value::{Object, int_at, list_at, semantically_equal, str_at};
 use kubewright_core::{FieldError, FieldPath};
 use serde_json::Value;
@@ -27,7 +27,6 @@ pub(crate) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
         }
         for item in containers.items() {
             item.child("image").must_be_set(&mut errors);
-            container::check_image_space(&mut errors, &item);
         }
     }
     if !check_deadline(&mut errors, &spec, &old_spec) {
