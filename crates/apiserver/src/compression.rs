@@ -62,6 +62,17 @@ pub(crate) fn gzip(text: &[u8]) -> Bytes {
     encoder.finish().unwrap_or_default().into()
 }
 
+/// One gzip member of a stream that may wait after it.
+///
+/// The text is flushed before the member ends, as upstream does (apiserver pkg/endpoints/handlers/watch.go `perFlushGzipWriter`): Go's
+/// reader keeps what came together with the end of a member until the next one begins.
+pub(crate) fn gzip_piece(text: &[u8]) -> Bytes {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 8 + 64), Compression::fast());
+    // Writing into memory cannot fail.
+    let _ = encoder.write_all(text).and_then(|()| encoder.flush());
+    encoder.finish().unwrap_or_default().into()
+}
+
 /// Smaller answers are sent as they are (`defaultGzipThresholdBytes`).
 const THRESHOLD_BYTES: usize = 128 << 10;
 
@@ -89,6 +100,27 @@ mod tests {
             assert_eq!(accepts_gzip(&headers), expect, "{header}");
         }
         assert!(!accepts_gzip(&HeaderMap::new()));
+    }
+
+    /// All of the text comes before the block that ends the member, and that block holds nothing.
+    #[test]
+    fn pieces_of_a_stream_are_readable_before_their_end() {
+        const HEADER: usize = 10;
+        const TRAILER: usize = 8;
+        const EMPTY_FINAL_BLOCK: usize = 2;
+        let text = b"{\"type\":\"BOOKMARK\"}\n";
+        let piece = gzip_piece(text);
+        let deflated = &piece[HEADER..piece.len() - TRAILER - EMPTY_FINAL_BLOCK];
+        assert!(deflated.ends_with(&[0, 0, 0xff, 0xff]), "{deflated:x?}");
+        let mut read = Vec::with_capacity(1024);
+        let mut inflate = flate2::Decompress::new(false);
+        let status = inflate.decompress_vec(deflated, &mut read, flate2::FlushDecompress::Sync);
+        assert_eq!((status.unwrap(), &*read), (flate2::Status::Ok, &text[..]));
+        let mut whole = Vec::new();
+        MultiGzDecoder::new(&*[&*piece, &*piece].concat())
+            .read_to_end(&mut whole)
+            .unwrap();
+        assert_eq!(whole, text.repeat(2));
     }
 
     #[tokio::test]

@@ -174,7 +174,7 @@ def server_side_apply():
     del less["metadata"]["labels"]
     gone = apply("first", less)
     expect(gone.metadata.labels, None)
-    refused(400, lambda: apply("", other))
+    refused(422, lambda: apply("", other))
 
 
 def pages():

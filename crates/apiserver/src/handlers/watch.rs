@@ -75,7 +75,11 @@ pub(crate) async fn watch(call: &Call<'_>) -> ApiResult<Response<Body>> {
     let is_gzip = is_list && compression::accepts_gzip(call.headers);
     let body = Body::stream(stream::unfold(Box::new(stream), move |mut stream| async move {
         let chunk = stream.next_chunk().await?;
-        let chunk = if is_gzip { compression::gzip(&chunk) } else { chunk };
+        let chunk = if is_gzip {
+            compression::gzip_piece(&chunk)
+        } else {
+            chunk
+        };
         Some((Ok(chunk), stream))
     }));
     let mut response = Response::new(body);
