@@ -117,7 +117,12 @@ pub(super) const LOG: &[Parameter] = &[
     Parameter::flag("timestamps"),
 ];
 /// In which forms a log is sent.
-pub(super) const LOG_TYPES: &[&str] = &["application/json", "application/yaml", "text/plain"];
+pub(super) const LOG_TYPES: &[&str] = &[
+    "application/json",
+    "application/vnd.kubernetes.protobuf",
+    "application/yaml",
+    "text/plain",
+];
 const EXEC: &[Parameter] = &[
     Parameter::text("command"),
     Parameter::text("container"),

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::connect;
 use super::document::{API_RESOURCE_LIST, DELETE_OPTIONS, PATCH, STATUS, Types, type_of_subresource};
+use crate::builtin::strategy::deletion::shows_deleted;
 use crate::registry::{Resource, Subresource};
 use kubewright_core::Scope;
 
@@ -40,7 +41,7 @@ pub(super) fn plain(tag: &str, description: &str, id: &str, schema: &str) -> Val
         "tags": [tag],
         "description": description,
         "operationId": id,
-        "responses": responses(&["200"], schema, Produces::Objects),
+        "responses": responses(&["200"], schema, BUILTIN_TYPES),
     })
 }
 
@@ -286,16 +287,24 @@ impl Operation {
             ""
         };
         let words = words(&resource.group, Some(&resource.version));
-        let (answer, produces) = match self.action {
-            "list" => (subject.list, Produces::Lists),
-            "delete" | "deletecollection" => (STATUS, Produces::Objects),
-            _ => (subject.object, Produces::Objects),
+        let is_builtin = resource.model.builtin_type().is_some();
+        let answer = match self.action {
+            "list" => subject.list,
+            "delete" if tells_of_deleted(resource) => subject.object,
+            "delete" | "deletecollection" => STATUS,
+            _ => subject.object,
+        };
+        // Lists can also be streams, which upstream does not say of custom resources.
+        let types = match (self.action, is_builtin) {
+            ("list", true) => BUILTIN_LIST_TYPES,
+            (_, true) => BUILTIN_TYPES,
+            (_, false) => CUSTOM_TYPES,
         };
         let mut operation = json!({
             "tags": [tag(&resource.group, Some(&resource.version))],
             "description": self.description(subject),
             "operationId": format!("{}{words}{collection}{namespaced}{}{suffix}", self.verb, resource.kind),
-            "responses": responses(self.codes, answer, produces),
+            "responses": responses(self.codes, answer, types),
             "x-kubernetes-action": self.action,
             "x-kubernetes-group-version-kind": {"group": group, "version": version, "kind": kind},
         });
@@ -317,7 +326,6 @@ impl Operation {
                 operation["requestBody"] = json!({"content": body(DELETE_OPTIONS, &["*/*"])})
             }
             "patch" => {
-                let is_builtin = resource.model.builtin_type().is_some();
                 let kinds = if is_builtin {
                     PATCH_TYPES
                 } else {
@@ -412,22 +420,14 @@ pub(super) fn list<'a>(parameters: impl Iterator<Item = &'a Parameter>) -> Value
     parameters.map(|parameter| parameter.describe()).collect()
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Produces {
-    Objects,
-    /// Lists can also be streams.
-    Lists,
+/// Whether the answer to a delete is documented as the object. The storage of namespaces returns it too, yet does not say so
+/// (pkg/registry/core/namespace/storage, whose `REST` lacks `DeleteReturnsDeletedObject`).
+fn tells_of_deleted(resource: &Resource) -> bool {
+    shows_deleted(&resource.group, &resource.plural) && resource.kind != "Namespace"
 }
 
-fn responses(codes: &[&str], schema: &str, produces: Produces) -> Value {
-    let types: &[&str] = match produces {
-        Produces::Objects => &["application/json", "application/yaml"],
-        Produces::Lists => &[
-            "application/json",
-            "application/json;stream=watch",
-            "application/yaml",
-        ],
-    };
+/// Answers with something of a schema, in one of these media types.
+fn responses(codes: &[&str], schema: &str, types: &[&str]) -> Value {
     let content = content(types, schema);
     let mut responses: Map<String, Value> = codes
         .iter()
@@ -536,6 +536,21 @@ const DELETE_COLLECTION_PARAMETERS: &[Parameter] = &[
     Parameter::flag("sendInitialEvents"),
     Parameter::number("timeoutSeconds"),
 ];
+/// What upstream's negotiated serializer offers for its own kinds, and below what its builder writes for
+/// custom resources (apiextensions-apiserver pkg/controller/openapi/builder).
+const BUILTIN_TYPES: &[&str] = &[
+    "application/json",
+    "application/vnd.kubernetes.protobuf",
+    "application/yaml",
+];
+const BUILTIN_LIST_TYPES: &[&str] = &[
+    "application/json",
+    "application/json;stream=watch",
+    "application/vnd.kubernetes.protobuf",
+    "application/vnd.kubernetes.protobuf;stream=watch",
+    "application/yaml",
+];
+const CUSTOM_TYPES: &[&str] = &["application/json", "application/yaml"];
 const PATCH_TYPES: &[&str] = &[
     "application/apply-patch+yaml",
     "application/json-patch+json",

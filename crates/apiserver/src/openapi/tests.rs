@@ -226,6 +226,78 @@ fn connections_are_no_objects() {
     }
 }
 
+/// Which types answers are documented to have, and in which media types (upstream's api/openapi-spec/v3).
+#[test]
+fn answers_are_of_a_type_and_media_types() {
+    let registry = crate::registry::Registry::builtin(&"".parse().unwrap());
+    let core = super::document::paths(registry.version("", "v1").unwrap());
+    let apps = super::document::paths(registry.version("apps", "v1").unwrap());
+    let storage = super::document::paths(registry.version("storage.k8s.io", "v1").unwrap());
+    let all = [
+        "application/json",
+        "application/vnd.kubernetes.protobuf",
+        "application/yaml",
+    ];
+    for (paths, path, method, code, expect) in [
+        (
+            &core,
+            "/api/v1/namespaces/{namespace}/pods/{name}",
+            "delete",
+            "202",
+            "v1.Pod",
+        ),
+        (
+            &core,
+            "/api/v1/namespaces/{namespace}/pods",
+            "delete",
+            "200",
+            "v1.Status",
+        ),
+        (
+            &core,
+            "/api/v1/namespaces/{namespace}/configmaps/{name}",
+            "delete",
+            "200",
+            "v1.Status",
+        ),
+        (
+            &core,
+            "/api/v1/namespaces/{namespace}/configmaps/{name}",
+            "get",
+            "200",
+            "v1.ConfigMap",
+        ),
+        (&core, "/api/v1/namespaces/{name}", "delete", "200", "v1.Status"),
+        (
+            &apps,
+            "/apis/apps/v1/namespaces/{namespace}/deployments/{name}",
+            "delete",
+            "200",
+            "v1.Status",
+        ),
+        (
+            &storage,
+            "/apis/storage.k8s.io/v1/storageclasses/{name}",
+            "delete",
+            "200",
+            "v1.StorageClass",
+        ),
+    ] {
+        let content = &paths[path][method]["responses"][code]["content"];
+        let types: Vec<&String> = content.as_object().unwrap().keys().collect();
+        assert_eq!(types, all, "{method} {path}");
+        let reference = content["application/json"]["schema"]["$ref"].as_str().unwrap();
+        assert!(reference.ends_with(expect), "{method} {path}: {reference}");
+    }
+    let streams = &core["/api/v1/pods"]["get"]["responses"]["200"]["content"];
+    for encoding in ["application/json", "application/vnd.kubernetes.protobuf"] {
+        assert!(
+            streams.get(format!("{encoding};stream=watch")).is_some(),
+            "{streams}"
+        );
+    }
+}
+
 const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 
 async fn raw(server: &TestServer, path: &str, accept: &str) -> (http::HeaderMap, Vec<u8>) {

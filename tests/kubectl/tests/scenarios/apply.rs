@@ -82,3 +82,35 @@ fn configmap(name: &str, value: &str) -> String {
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, labels: {{set: one}}}}\ndata: {{a: \"{value}\"}}\n"
     )
 }
+
+/// What becomes of a field that no schema knows, by the mode of validation.
+pub(crate) fn validate(kubectl: &Kubectl) -> Result<()> {
+    for (mode, is_refused, warning) in [
+        ("strict", true, ""),
+        ("true", true, ""),
+        ("warn", false, "Warning: unknown field \"spec.replica\""),
+        ("ignore", false, ""),
+        ("false", false, ""),
+    ] {
+        for command in ["create", "apply"] {
+            let name = format!("{command}-{mode}");
+            let misspelt = WEB
+                .replace("replicas: 2", "replica: 3")
+                .replace("name: web", &format!("name: {name}"));
+            let output = kubectl.attempt(&format!("{command} --validate={mode} -f -"), &misspelt)?;
+            if is_refused {
+                ensure!(output.code != Some(0), "should have failed: {output}");
+                output.complains(&["strict decoding error: unknown field \"spec.replica\""])?;
+            } else {
+                output
+                    .is(&format!("deployment.apps/{name} created"))?
+                    .complains(&[warning])?;
+            }
+            ensure!(
+                warning.is_empty() != output.stderr.contains("Warning:"),
+                "{output}"
+            );
+        }
+    }
+    Ok(())
+}

@@ -7,8 +7,10 @@ mod changes;
 mod create;
 mod custom;
 mod inspect;
+mod pods;
 mod read;
 mod security;
+mod server_side;
 mod workloads;
 
 use anyhow::Result;
@@ -104,6 +106,16 @@ const ALL: &[Scenario] = &[
     alone("nodes", changes::nodes),
     shared("apply_client_side", apply::client_side),
     shared("diff", apply::diff),
+    shared("validate_modes", apply::validate),
+    shared("server_side_life", server_side::life),
+    shared("server_side_conflicts", server_side::conflicts),
+    shared("server_side_managers", server_side::managers),
+    shared("server_side_refused", server_side::refused),
+    shared("server_side_scale", server_side::scale),
+    shared("server_side_migration", server_side::migration),
+    shared("server_side_diff", server_side::diff),
+    alone("pods_without_nodes", pods::without_nodes),
+    alone("drain", pods::drain),
     shared("get_formats", read::formats),
     shared("get_selection", read::selection),
     shared("get_watch", read::watch),

@@ -88,9 +88,11 @@ pub(crate) fn certificates(kubectl: &Kubectl) -> Result<()> {
             .is(kind)?;
         kubectl.run(&format!("get csr {name}"))?.has(&[kind])?;
     }
-    kubectl
-        .fail("certificate approve nobody")?
-        .complains(&["certificatesigningrequests.certificates.k8s.io \"nobody\" not found"])?;
+    for verb in ["approve", "deny"] {
+        kubectl
+            .fail(&format!("certificate {verb} nobody"))?
+            .complains(&["certificatesigningrequests.certificates.k8s.io \"nobody\" not found"])?;
+    }
     Ok(())
 }
 
@@ -111,6 +113,16 @@ pub(crate) fn tokens(kubectl: &Kubectl) -> Result<()> {
     kubectl
         .fail("create token robot --duration=1m")?
         .complains(&["may not specify a duration less than 10 minutes"])?;
+    kubectl
+        .fail("create token robot --bound-object-kind=Pod --bound-object-name=nobody")?
+        .complains(&["pods \"nobody\" not found"])?;
+    kubectl.run("create secret generic keys")?;
+    kubectl.run("create token robot --bound-object-kind=Secret --bound-object-name=keys")?;
+    kubectl
+        .fail(
+            "create token robot --bound-object-kind=Secret --bound-object-name=keys --bound-object-uid=wrong",
+        )?
+        .complains(&["the UID in the bound object reference (wrong) does not match the UID in record"])?;
     kubectl
         .fail("create token nobody")?
         .complains(&["serviceaccounts \"nobody\" not found"])?;
