@@ -473,6 +473,7 @@ mod tests {
                 "\tMode Mode `json:\"mode,omitempty\" protobuf:\"bytes,4,opt,name=mode\"`\n",
                 "\tB `json:\",inline\" protobuf:\"bytes,5,opt,name=b\"`\n",
                 "\tAt metav1.Time `json:\"at,omitempty\" protobuf:\"bytes,6,opt,name=at\"`\n",
+                "\t// +optional\n",
                 "\tZero metav1.Time `json:\"zero,omitzero\" protobuf:\"bytes,10,opt,name=zero\"`\n",
                 "\tExtra map[string]Values `json:\"extra,omitempty\" protobuf:\"bytes,7,rep,name=extra\"`\n",
                 "\tRaw []byte `json:\"raw,omitempty\" protobuf:\"bytes,8,opt,name=raw\"`\n",
