@@ -20,7 +20,7 @@ const USAGE: &str = "usage:
   cargo xtask clients       make the clients ready that the black-box suites run
   cargo xtask codegen ...   write the generated files (says what it needs)
   cargo xtask fuzz [SECONDS [TARGET]]
-                            run the fuzz targets, 60 seconds each
+                            run the fuzz targets, 60 seconds each; 0 for the seeds alone
   cargo xtask kubectl       fetch the versions of kubectl that the black-box suites run
   cargo xtask tidy          check what neither the compiler nor clippy can";
 
