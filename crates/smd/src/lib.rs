@@ -24,11 +24,6 @@
 //! assert_eq!(merge::patch(live, &patch), json!({"metadata": {"labels": {"tier": "web", "team": "a"}}}));
 //! ```
 
-#![allow(
-    dead_code,
-    reason = "server-side apply is being put together from the bottom up"
-)]
-
 pub mod fields;
 mod go;
 pub mod json;
