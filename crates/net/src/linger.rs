@@ -32,6 +32,7 @@ impl Unread {
         }
         Body::new(Watched {
             body,
+            has_ended: false,
             unread: self.clone(),
         })
     }
@@ -40,6 +41,8 @@ impl Unread {
 /// A body that tells when it is dropped before its end.
 struct Watched {
     body: Body,
+    /// A chunked body does not know its end before it has given it.
+    has_ended: bool,
     unread: Unread,
 }
 
@@ -51,7 +54,9 @@ impl HttpBody for Watched {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, TransportError>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        let frame = Pin::new(&mut self.body).poll_frame(cx);
+        self.has_ended |= matches!(frame, Poll::Ready(None));
+        frame
     }
 
     fn is_end_stream(&self) -> bool {
@@ -65,7 +70,7 @@ impl HttpBody for Watched {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        if !self.body.is_end_stream() {
+        if !self.has_ended && !self.body.is_end_stream() {
             self.unread.0.store(true, Ordering::Relaxed);
         }
     }
