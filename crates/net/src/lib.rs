@@ -22,6 +22,7 @@
 
 mod body;
 mod connect;
+mod cork;
 mod error;
 mod identity;
 mod linger;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderValue, Request, Response, StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -22,6 +22,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use crate::body::Body;
+use crate::cork::{Cork, Corked};
 use crate::identity::{Peer, Transport};
 use crate::linger::{Lingering, Unread};
 use crate::service::HttpService;
@@ -206,23 +207,31 @@ impl Listening {
         let asked = Arc::new(AtomicBool::new(false));
         let silence = silence(self.limits.header_read_timeout, Arc::clone(&asked));
         let unread = Unread::default();
-        let connection = builder.serve_connection_with_upgrades(
-            TokioIo::new(Lingering::new(stream, unread.clone())),
-            service_fn(move |request| {
-                asked.store(true, Ordering::Relaxed);
-                answer(service.clone(), peer.clone(), unread.clone(), request)
-            }),
-        );
-        let mut connection = pin!(connection);
+        let cork = Cork::default();
+        let (reads, writes) = (unread.clone(), cork.clone());
+        let service = service_fn(move |request: Request<Incoming>| {
+            asked.store(true, Ordering::Relaxed);
+            // HTTP/1.1 has one answer at a time: nothing could share a write with it.
+            let cork = (request.version() == Version::HTTP_2).then(|| writes.clone());
+            let answer = answer(service.clone(), peer.clone(), reads.clone(), request);
+            answer.map(|response| {
+                Ok::<_, Infallible>(match cork {
+                    Some(cork) => response.map(|body| cork.watch(body)),
+                    None => response,
+                })
+            })
+        });
+        let stream = Corked::new(Lingering::new(stream, unread), cork.clone());
+        let mut connection = pin!(builder.serve_connection_with_upgrades(TokioIo::new(stream), service));
         let result = tokio::select! {
-            result = connection.as_mut() => result,
+            result = cork.drive(connection.as_mut()) => result,
             () = silence => {
                 tracing::debug!(%address, "no request came in time");
                 return;
             }
             _ = self.stopping.changed() => {
                 connection.as_mut().graceful_shutdown();
-                connection.await
+                cork.drive(connection).await
             }
         };
         if let Err(error) = result {
@@ -275,7 +284,7 @@ async fn answer(
     peer: Peer,
     unread: Unread,
     mut request: Request<Incoming>,
-) -> Result<Response<Body>, Infallible> {
+) -> Response<Body> {
     let upgrade = request
         .headers()
         .contains_key(header::UPGRADE)
@@ -290,7 +299,7 @@ async fn answer(
         .catch_unwind()
         .await;
     let message = match called {
-        Ok(Ok(response)) => return Ok(response),
+        Ok(Ok(response)) => return response,
         Ok(Err(error)) => {
             tracing::warn!(%method, path, error = &error as &dyn std::error::Error, "service failed");
             error.to_string()
@@ -307,7 +316,7 @@ async fn answer(
         header::CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
-    Ok(response)
+    response
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {

@@ -272,6 +272,55 @@ async fn plain_http_streams_and_reports_lengths() {
     }
 }
 
+/// Each piece reaches each stream of one HTTP/2 connection before the next is sent, however many share a write; and an answer that
+/// comes whole is not held up by streams that are silent.
+#[tokio::test]
+async fn many_streams_of_one_connection() {
+    const STREAMS: usize = 20;
+    const ROUNDS: usize = 50;
+    let pki = pki();
+    let (told, _) = tokio::sync::broadcast::channel::<Bytes>(4);
+    let telling = told.clone();
+    let streams = service(move |request| {
+        let told = telling.subscribe();
+        async move {
+            assert_eq!(request.version(), Version::HTTP_2);
+            if request.uri().path() == "/whole" {
+                return Response::new(Body::from("whole"));
+            }
+            Response::new(Body::stream(futures_util::stream::unfold(
+                told,
+                async |mut told| {
+                    let piece = told.recv().await.ok()?;
+                    Some((Ok(piece), told))
+                },
+            )))
+        }
+    });
+    let tls = tls::server_config(&pki.server, &ClientAuth::Off, provider()).unwrap();
+    let running = start(streams, Some(tls), ServeLimits::default()).await;
+    let client = client(
+        ServerVerification::Bundle(pki.authority.certificate_pem().into_bytes()),
+        None,
+    );
+    let uri = |path: &str| format!("https://localhost:{}{path}", running.address.port());
+    let mut bodies = Vec::new();
+    for _ in 0..STREAMS {
+        let request = Request::get(uri("/stream")).body(Body::empty()).unwrap();
+        bodies.push(client.send(request).await.unwrap().into_body());
+    }
+    for round in 0..ROUNDS {
+        let piece = Bytes::from(vec![u8::try_from(round).unwrap(); 1 + round * 40]);
+        told.send(piece.clone()).unwrap();
+        for body in &mut bodies {
+            assert_eq!(body.chunk().await.unwrap().unwrap(), piece);
+        }
+        assert_eq!(text(&client, &uri("/whole")).await.unwrap().1, "whole");
+    }
+    drop(bodies);
+    assert_eq!(text(&client, &uri("/whole")).await.unwrap().1, "whole");
+}
+
 #[tokio::test]
 async fn a_panic_is_answered_and_hurts_nobody_else() {
     let pki = pki();
