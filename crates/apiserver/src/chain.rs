@@ -24,7 +24,9 @@ use crate::{compression, discovery, health, impersonation};
 /// Answers a request. Whatever goes wrong is an answer too.
 pub(crate) async fn handle(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    let audit_id = parts.headers.get(&AUDIT_ID).cloned().unwrap_or_else(new_audit_id);
+    let mut audit_id = parts.headers.get(&AUDIT_ID).cloned().unwrap_or_else(new_audit_id);
+    // It never comes again, so on HTTP/2 it had better not take the place of what does in the table of known headers.
+    audit_id.set_sensitive(true);
     // No lock is poisoned and nothing is half done in memory: a handler changes what is shared in one step, or in the store.
     let mut response = match AssertUnwindSafe(route(server, &parts, body)).catch_unwind().await {
         Ok(Ok(response)) => response,

@@ -1,7 +1,5 @@
 //! Uids and generated names.
 
-use std::fmt::Write;
-
 /// A random uid: a UUID of version 4 (RFC 9562). Uids tell objects apart; they are no secrets, so a fast generator does.
 pub(crate) fn uid() -> String {
     let random = fastrand::u128(..);
@@ -11,11 +9,12 @@ pub(crate) fn uid() -> String {
         if matches!(i, 4 | 6 | 8 | 10) {
             text.push('-');
         }
-        // Writing into a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
+        text.extend([byte >> 4, byte & 0xf].map(|digit| char::from(HEX_DIGITS[usize::from(digit)])));
     }
     text
 }
+
+const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// A name from `generateName`: the prefix, cut to leave room, and five random characters
 /// (apiserver pkg/storage/names/generate.go).

@@ -18,6 +18,13 @@ use crate::error::ApiResult;
 /// # Errors
 /// 400 for headers that name no user, 403 for somebody who may not act as others: all but the group `system:masters`.
 pub(crate) fn impersonate(identity: Identity, headers: &HeaderMap) -> ApiResult<Identity> {
+    // Names of headers are in lower case.
+    if !headers
+        .keys()
+        .any(|name| name.as_str().starts_with("impersonate-"))
+    {
+        return Ok(identity);
+    }
     let wanted = wanted(headers);
     if wanted.is_empty() {
         return Ok(identity);

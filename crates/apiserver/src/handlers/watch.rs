@@ -4,7 +4,10 @@
 //! `Status` (apiserver pkg/endpoints/handlers/watch.go). The stream keeps no buffer: it holds a place in the history and reads on
 //! when the client has taken what it was sent, so a slow client costs itself, and one that is too slow gets 410.
 
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -13,7 +16,7 @@ use http::{HeaderValue, Response, StatusCode, header};
 use kubewright_core::WatchEventKind;
 use kubewright_net::Body;
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 
 use super::list::malformed_unchecked;
 use super::response::Rendering;
@@ -66,7 +69,8 @@ pub(crate) async fn watch(call: &Call<'_>) -> ApiResult<Response<Body>> {
         deadline: now.checked_add(timeout).unwrap_or(now + MAX_TIMEOUT),
         next_bookmark: now + server.options.bookmark_interval,
         last_bookmark: timeout < BEFORE_END,
-        stop: server.stop.subscribe(),
+        alarm: Box::pin(tokio::time::sleep_until(now)),
+        stopped: stopped(server),
         ended: false,
         prefix: extent.prefix,
     };
@@ -162,8 +166,20 @@ struct EventStream {
     next_bookmark: Instant,
     /// Whether the bookmark shortly before the end was sent.
     last_bookmark: bool,
-    stop: tokio::sync::watch::Receiver<bool>,
+    /// Rings at the next bookmark or at the end. It is set anew only where that changes, which costs more than an event.
+    alarm: Pin<Box<Sleep>>,
+    /// Ready once the server is to end; not polled after that.
+    stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
     ended: bool,
+}
+
+/// Ready once the server is to end.
+fn stopped(server: &Server) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    let mut stop = server.stop.subscribe();
+    Box::pin(async move {
+        // A server that is gone has ended.
+        let _ = stop.wait_for(|stop| *stop).await;
+    })
 }
 
 /// What woke the stream up.
@@ -281,19 +297,30 @@ impl EventStream {
         } else {
             self.deadline
         };
+        if *self.server.stop.borrow() {
+            return Wake::End;
+        }
         // The clock comes first: where events never cease, the time is over all the same.
-        let is_due = Instant::now() >= wake_at;
-        if !is_due && !self.batch.is_empty() && !*self.stop.borrow() {
+        if Instant::now() >= wake_at {
+            return time_is_up(self.deadline);
+        }
+        if !self.batch.is_empty() {
             return Wake::Items(Ok(()));
         }
-        let deadline = self.deadline;
-        tokio::select! {
-            biased;
-            _ = self.stop.wait_for(|stop| *stop) => Wake::End,
-            () = std::future::ready(()), if is_due => time_is_up(deadline),
-            result = watch.next_batch(BATCH, &mut self.batch) => Wake::Items(result),
-            () = tokio::time::sleep_until(wake_at) => time_is_up(deadline),
+        if self.alarm.deadline() != wake_at {
+            self.alarm.as_mut().reset(wake_at);
         }
+        // What is most often ready first. The others have been asked above, or before this waited.
+        poll_fn(|cx| {
+            if let Poll::Ready(result) = watch.poll_batch(cx, BATCH, &mut self.batch) {
+                return Poll::Ready(Wake::Items(result));
+            }
+            if self.stopped.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Wake::End);
+            }
+            self.alarm.as_mut().poll(cx).map(|()| time_is_up(self.deadline))
+        })
+        .await
     }
 
     /// Tells how far everything has been sent. The store may know that there is nothing beyond, if nothing waits here.
@@ -313,13 +340,8 @@ impl EventStream {
     fn take_batch(&mut self) -> Option<Bytes> {
         let mut batch = std::mem::take(&mut self.batch);
         let chunk = match &batch[self.taken..] {
-            // A single event that everybody gets alike is sent without a copy.
-            [item @ WatchItem::Event(event)]
-                if self.is_stored_form
-                    && self.sent.is_some()
-                    && self.selection.is_everything()
-                    && self.resource.is_stored_form(event.object()) =>
-            {
+            // A single event that others get as well is sent without a copy.
+            [item @ WatchItem::Event(event)] if self.is_shared(event) => {
                 self.taken += 1;
                 self.follow(item);
                 event.frame().clone()
@@ -343,6 +365,16 @@ impl EventStream {
         }
         self.batch = batch;
         Some(chunk)
+    }
+
+    /// Whether this watcher gets an event just as it was stored. The frames of changes are kept for all; the initial state is this
+    /// watcher's own.
+    fn is_shared(&self, event: &Event) -> bool {
+        self.sent.is_some()
+            && self.is_stored_form
+            && self.transition(event).is_some_and(|(change, object)| {
+                change == event.change() && self.resource.is_stored_form(&object)
+            })
     }
 
     /// Notes how far everything is sent. The initial state comes in no order, so only its end tells.
@@ -373,12 +405,7 @@ impl EventStream {
             return;
         };
         if self.is_stored_form && self.resource.is_stored_form(&object) {
-            // Changes are shared with other watchers, and so are their frames. The initial state is this watcher's own.
-            if change == event.change() && self.sent.is_some() {
-                out.extend_from_slice(event.frame());
-            } else {
-                write_frame(change, &object, out);
-            }
+            write_frame(change, &object, out);
             return;
         }
         let frame = if self.is_kept_protobuf {
