@@ -40,7 +40,11 @@ pub async fn measure(remote: &Remote, per_second: u64, span: Duration, table: &m
         clock.tick().await;
         let sent = began.elapsed().as_nanos();
         writer
-            .send("PUT", &format!("{MAPS}/watched"), object("watched", &format!("at {sent}.")))
+            .send(
+                "PUT",
+                &format!("{MAPS}/watched"),
+                object("watched", &format!("at {sent}.")),
+            )
             .await?;
         writes += 1;
     }
@@ -48,17 +52,26 @@ pub async fn measure(remote: &Remote, per_second: u64, span: Duration, table: &m
     let used = (remote.cpu()? - cpu).as_secs_f64() / elapsed.as_secs_f64();
     ended.store(true, Ordering::Relaxed);
     // The last change tells watchers that it is over.
-    writer.send("DELETE", &format!("{MAPS}/watched"), Vec::new()).await?;
+    writer
+        .send("DELETE", &format!("{MAPS}/watched"), Vec::new())
+        .await?;
     let mut delays = Vec::new();
     while let Some(done) = watchers.join_next().await {
         delays.extend(done??);
     }
     delays.sort_unstable();
-    let at = |share: f64| delays.get(((delays.len() as f64 - 1.0) * share) as usize).copied();
+    let at = |share: f64| {
+        delays
+            .get(((delays.len() as f64 - 1.0) * share) as usize)
+            .copied()
+    };
     let (p50, p99) = (at(0.5).unwrap_or_default(), at(0.99).unwrap_or_default());
     let seen = delays.len() as f64 / (writes as f64 * WATCHERS as f64);
     table.row(
-        format!("{}: {WATCHERS} watchers, {per_second} updates/s asked for", remote.name),
+        format!(
+            "{}: {WATCHERS} watchers, {per_second} updates/s asked for",
+            remote.name
+        ),
         format!(
             "{} /s, p50 {}, p99 {}, {used:.2} cores of the server, {:.0} % of events seen",
             grouped((writes as f64 / elapsed.as_secs_f64()) as u64),

@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! taskset -c 1 cargo run --release --manifest-path bench/Cargo.toml --bin load -- \
-//!     [--seconds N] [--binary PATH] [--peer NAME KUBECONFIG PID[,PID]]
+//!     [--seconds N] [--only create|update|get|list|watch] [--clients N] [--http1] [--binary PATH] \
+//!     [--peer NAME KUBECONFIG PID[,PID]]
 //! ```
 //!
 //! Where `taskset` is installed, the server runs on the first processor alone; the load belongs on another one, as shown.
@@ -23,6 +24,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 
 use crate::process::Started;
+use crate::rates::Work;
 use crate::remote::Remote;
 use crate::report::Table;
 
@@ -32,6 +34,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// What the command line asks for.
 struct Arguments {
     seconds: u64,
+    /// The one part that is measured.
+    only: Option<String>,
+    /// The one number of clients that it is measured with.
+    clients: Option<usize>,
+    /// Requests go over HTTP/1.1, whatever the server would agree to.
+    http1: bool,
     binary: PathBuf,
     peer: Option<Peer>,
 }
@@ -45,47 +53,79 @@ struct Peer {
 
 fn main() -> Result<()> {
     let arguments = arguments(std::env::args().skip(1))?;
-    let span = Duration::from_secs(arguments.seconds);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let mut table = Table::default();
     let started = Started::start(&arguments.binary)?;
-    let ours = Remote::new("kubewright", started.kubeconfig(), vec![started.id()])?;
-    runtime.block_on(measure(&ours, span, &mut table))?;
+    let ours = Remote::new(
+        "kubewright",
+        started.kubeconfig(),
+        vec![started.id()],
+        arguments.http1,
+    )?;
+    runtime.block_on(measure(&ours, &arguments, &mut table))?;
     drop(started);
-    if let Some(peer) = arguments.peer {
-        let remote = Remote::new(&peer.name, &peer.kubeconfig, peer.processes)?;
-        runtime.block_on(measure(&remote, span, &mut table))?;
+    if let Some(peer) = &arguments.peer {
+        let remote = Remote::new(
+            &peer.name,
+            &peer.kubeconfig,
+            peer.processes.clone(),
+            arguments.http1,
+        )?;
+        runtime.block_on(measure(&remote, &arguments, &mut table))?;
     }
     print!("{table}");
     Ok(())
 }
 
-async fn measure(remote: &Remote, span: Duration, table: &mut Table) -> Result<()> {
+async fn measure(remote: &Remote, arguments: &Arguments, table: &mut Table) -> Result<()> {
+    let span = Duration::from_secs(arguments.seconds);
+    let wanted = |part: &str| arguments.only.as_deref().is_none_or(|only| only == part);
     remote.clear().await?;
     for clients in [1, 16, 64] {
-        rates::measure(remote, clients, span, table).await?;
+        if arguments.clients.is_some_and(|only| only != clients) {
+            continue;
+        }
+        for work in Work::ALL {
+            if wanted(work.name()) {
+                rates::measure(remote, work, clients, span, table).await?;
+            }
+        }
     }
     remote.clear().await?;
-    rates::list(remote, table).await?;
-    remote.clear().await?;
-    for per_second in [200, 1_000] {
-        fan_out::measure(remote, per_second, span, table).await?;
+    if wanted("list") {
+        rates::list(remote, table).await?;
+        remote.clear().await?;
     }
-    remote.clear().await
+    if wanted("watch") {
+        for per_second in [200, 1_000] {
+            fan_out::measure(remote, per_second, span, table).await?;
+        }
+        remote.clear().await?;
+    }
+    Ok(())
 }
 
 fn arguments(mut given: impl Iterator<Item = String>) -> Result<Arguments> {
     let mut arguments = Arguments {
         seconds: 5,
+        only: None,
+        clients: None,
+        http1: false,
         binary: Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/kubewright"),
         peer: None,
     };
     while let Some(name) = given.next() {
+        if name == "--http1" {
+            arguments.http1 = true;
+            continue;
+        }
         let mut value = || given.next().with_context(|| format!("{name} wants a value"));
         match name.as_str() {
             "--seconds" => arguments.seconds = value()?.parse().context("--seconds wants a number")?,
+            "--only" => arguments.only = Some(value()?),
+            "--clients" => arguments.clients = Some(value()?.parse().context("--clients wants 1, 16 or 64")?),
             "--binary" => arguments.binary = value()?.into(),
             "--peer" => {
                 arguments.peer = Some(Peer {
@@ -98,7 +138,7 @@ fn arguments(mut given: impl Iterator<Item = String>) -> Result<Arguments> {
                         .context("--peer wants process numbers")?,
                 });
             }
-            _ => bail!("{name} is not known: --seconds N, --binary PATH, --peer NAME KUBECONFIG PID[,PID]"),
+            _ => bail!("{name} is not known: --seconds, --only, --clients, --http1, --binary, --peer"),
         }
     }
     Ok(arguments)

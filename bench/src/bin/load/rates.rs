@@ -14,7 +14,7 @@ const LISTS: usize = 20;
 
 /// What clients do.
 #[derive(Clone, Copy, Debug)]
-enum Work {
+pub enum Work {
     /// A new object each time.
     Create,
     /// Another state of the client's own object, whatever state it has.
@@ -23,61 +23,79 @@ enum Work {
     Get,
 }
 
-/// Creates, updates and gets, each for a while.
-pub async fn measure(remote: &Remote, clients: usize, span: Duration, table: &mut Table) -> Result<()> {
-    for work in [Work::Create, Work::Update, Work::Get] {
-        let mut tasks = JoinSet::new();
-        let mut connections = Vec::new();
-        for client in 0..clients {
-            let connection = remote.connect()?;
-            let own = own(client);
-            // The handshake is no part of it, and the object may be there from the last round.
-            let body = object(&own, "first");
-            if connection.send("POST", MAPS, body.clone()).await.is_err() {
-                connection.send("PUT", &format!("{MAPS}/{own}"), body).await?;
-            }
-            connections.push(connection);
+impl Work {
+    /// In this order: what is created first is there to be updated.
+    pub const ALL: [Self; 3] = [Self::Create, Self::Update, Self::Get];
+
+    /// As the command line calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Get => "get",
         }
-        let (cpu, began) = (remote.cpu()?, Instant::now());
-        for (client, connection) in connections.into_iter().enumerate() {
-            let unique = format!("{clients}-{client}");
-            tasks.spawn(async move {
-                let mut count = 0_u64;
-                let own = own(client);
-                let path = format!("{MAPS}/{own}");
-                while began.elapsed() < span {
-                    let note = count.to_string();
-                    match work {
-                        Work::Create => {
-                            let body = object(&format!("new-{unique}-{count}"), &note);
-                            connection.send("POST", MAPS, body).await?;
-                        }
-                        Work::Update => {
-                            connection.send("PUT", &path, object(&own, &note)).await?;
-                        }
-                        Work::Get => {
-                            connection.send("GET", &path, Vec::new()).await?;
-                        }
-                    }
-                    count += 1;
-                }
-                anyhow::Ok(count)
-            });
-        }
-        let mut count = 0;
-        while let Some(done) = tasks.join_next().await {
-            count += done??;
-        }
-        let elapsed = began.elapsed().as_secs_f64();
-        let each = (remote.cpu()? - cpu).as_secs_f64() * 1e6 / count as f64;
-        table.row(
-            format!("{}: {work:?}, clients: {clients}", remote.name),
-            format!(
-                "{} /s, {each:.1} µs of server CPU each",
-                grouped((count as f64 / elapsed) as u64)
-            ),
-        );
     }
+}
+
+/// Requests of one sort for a while.
+pub async fn measure(
+    remote: &Remote,
+    work: Work,
+    clients: usize,
+    span: Duration,
+    table: &mut Table,
+) -> Result<()> {
+    let mut tasks = JoinSet::new();
+    let mut connections = Vec::new();
+    for client in 0..clients {
+        let connection = remote.connect()?;
+        let own = own(client);
+        // The handshake is no part of it, and the object may be there from the last round.
+        let body = object(&own, "first");
+        if connection.send("POST", MAPS, body.clone()).await.is_err() {
+            connection.send("PUT", &format!("{MAPS}/{own}"), body).await?;
+        }
+        connections.push(connection);
+    }
+    let (cpu, began) = (remote.cpu()?, Instant::now());
+    for (client, connection) in connections.into_iter().enumerate() {
+        let unique = format!("{clients}-{client}");
+        tasks.spawn(async move {
+            let mut count = 0_u64;
+            let own = own(client);
+            let path = format!("{MAPS}/{own}");
+            while began.elapsed() < span {
+                let note = count.to_string();
+                match work {
+                    Work::Create => {
+                        let body = object(&format!("new-{unique}-{count}"), &note);
+                        connection.send("POST", MAPS, body).await?;
+                    }
+                    Work::Update => {
+                        connection.send("PUT", &path, object(&own, &note)).await?;
+                    }
+                    Work::Get => {
+                        connection.send("GET", &path, Vec::new()).await?;
+                    }
+                }
+                count += 1;
+            }
+            anyhow::Ok(count)
+        });
+    }
+    let mut count = 0;
+    while let Some(done) = tasks.join_next().await {
+        count += done??;
+    }
+    let elapsed = began.elapsed().as_secs_f64();
+    let each = (remote.cpu()? - cpu).as_secs_f64() * 1e6 / count as f64;
+    table.row(
+        format!("{}: {work:?}, clients: {clients}", remote.name),
+        format!(
+            "{} /s, {each:.1} µs of server CPU each",
+            grouped((count as f64 / elapsed) as u64)
+        ),
+    );
     Ok(())
 }
 

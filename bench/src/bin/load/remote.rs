@@ -31,14 +31,19 @@ pub struct Remote {
 
 impl Remote {
     /// Reads a kubeconfig whose current context has an authority and a client certificate with its data.
-    pub fn new(name: &str, kubeconfig: &Path, processes: Vec<u32>) -> Result<Self> {
+    pub fn new(name: &str, kubeconfig: &Path, processes: Vec<u32>, http1: bool) -> Result<Self> {
         let config = Kubeconfig::load(&[kubeconfig.to_path_buf()])?;
         let context = config
             .context(&config.current_context)
             .context("the kubeconfig has no current context")?;
-        let cluster = config.cluster(&context.cluster).context("the context has no cluster")?;
+        let cluster = config
+            .cluster(&context.cluster)
+            .context("the context has no cluster")?;
         let user = config.user(&context.user).context("the context has no user")?;
-        let authority = cluster.certificate_authority_data.clone().context("no authority")?;
+        let authority = cluster
+            .certificate_authority_data
+            .clone()
+            .context("no authority")?;
         let certificate = user.client_certificate_data.clone().context("no certificate")?;
         let key = user.client_key_data.clone().context("no key")?;
         let client = ClientTls {
@@ -46,10 +51,16 @@ impl Remote {
             certificate: Some(CertificateAndKey::from_pem(&certificate.0, &key.0)?),
         };
         let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut tls = client_config(&client, provider)?;
+        if http1 {
+            let mut only = (*tls).clone();
+            only.alpn_protocols = vec![b"http/1.1".to_vec()];
+            tls = Arc::new(only);
+        }
         Ok(Self {
             name: name.to_owned(),
             origin: cluster.server.clone(),
-            tls: client_config(&client, provider)?,
+            tls,
             processes,
         })
     }
