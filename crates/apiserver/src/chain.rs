@@ -107,27 +107,26 @@ async fn resource(
         Ok(resource)
     };
     // Nobody need send a body to where nothing is.
-    if server
-        .registry()
-        .find(info.group, info.version, info.resource)
-        .is_none()
-    {
-        return nothing(server, parts.uri.path());
-    }
-    find()?;
+    let mut resource = match find() {
+        Ok(resource) => resource,
+        Err(_) if !is_served(server, &info) => return nothing(server, parts.uri.path()),
+        Err(error) => return Err(error),
+    };
     let body = match info.verb {
         Verb::Get | Verb::List | Verb::Watch => bytes::Bytes::new(),
-        _ => body
-            .collect_limited(server.options.max_body_bytes)
-            .await
-            .map_err(unreadable)?,
+        _ => {
+            let limit = server.options.max_body_bytes;
+            let read = body.collect_limited(limit).await.map_err(unreadable)?;
+            // A body may take its time, so what is served is asked again: the definition may be another by now.
+            resource = find()?;
+            read
+        }
     };
-    // A body may take its time, so what is served is asked again: the definition may be another by now.
     let mut call = Call {
         server,
         identity,
         info: info.clone(),
-        resource: find()?,
+        resource,
         query,
         headers: &parts.headers,
         warnings: handlers::Recorder::default(),
@@ -156,6 +155,11 @@ async fn resource(
     let mut response = result.unwrap_or_else(|error| failure(parts, error));
     handlers::warn(&mut response, &warnings);
     Ok(response)
+}
+
+fn is_served(server: &Server, info: &RequestInfo<'_>) -> bool {
+    let registry = server.registry();
+    registry.find(info.group, info.version, info.resource).is_some()
 }
 
 /// How often a write is tried whose definition changes meanwhile.

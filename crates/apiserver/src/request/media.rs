@@ -82,6 +82,10 @@ impl<'a> MediaType<'a> {
     }
 
     pub(crate) fn parameter(&self, name: &str) -> Option<&'a str> {
+        // Most have none, and are asked for several.
+        if self.parameters.is_empty() {
+            return None;
+        }
         self.parameters.split(';').find_map(|parameter| {
             let (key, value) = parameter.split_once('=')?;
             (key.trim() == name).then(|| value.trim().trim_matches('"'))
