@@ -5,6 +5,8 @@
 //! [`drop_nulls`](StructuralSchema::drop_nulls), [`coerce_metadata`](StructuralSchema::coerce_metadata), [`default`](StructuralSchema::default),
 //! [`validate`](StructuralSchema::validate).
 //!
+//! Rules in CEL (`x-kubernetes-validations`) are run by [`Rules`], with a [`RuleCompiler`] that speaks the language.
+//!
 //! The crate does no I/O, knows no storage and never panics on what it is given: schemas and objects are user input.
 //!
 //! ```
@@ -39,6 +41,7 @@ pub mod openapi;
 mod pattern;
 mod prune;
 mod resource;
+mod rules;
 mod structural;
 mod types;
 mod validate;
@@ -47,6 +50,10 @@ pub use format::Format;
 pub use kubewright_core::{FieldError, FieldErrorKind, FieldPath};
 pub use object_meta::Malformed;
 pub use resource::{CustomResourceExt, Definition, MergeError, PrintColumn, Scale, Scope, Serving, Status};
+pub use rules::{
+    Evaluation, EvaluationError, MAX_MESSAGE_BYTES, RULE_COST_BUDGET, RuleCompiler, RuleFindings, RuleInput,
+    RulePlace, RuleProgram, Rules,
+};
 pub use structural::{
     AdditionalProperties, JsonType, ListType, MAX_DEPTH, MapType, SchemaError, StructuralSchema,
     ValidationRule, check, check_definition,

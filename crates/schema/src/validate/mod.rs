@@ -14,7 +14,7 @@ use std::fmt::Write;
 use kubewright_core::{FieldError, FieldPath};
 use serde_json::{Map, Value};
 
-use self::ratchet::Correlated;
+pub(crate) use self::ratchet::Correlated;
 use crate::structural::{AdditionalProperties, StructuralSchema, ValueValidation};
 
 /// The most errors that one check reports. Beyond them, nobody reads; a large object could have millions.
@@ -28,7 +28,7 @@ impl StructuralSchema {
     /// Duplicates in lists of type set and map do not count where the old object had some as well.
     ///
     /// Besides the keywords of OpenAPI this checks the uniqueness that list types promise and that embedded resources
-    /// have an `apiVersion` and a `kind`. Rules in CEL are not evaluated here.
+    /// have an `apiVersion` and a `kind`. Rules in CEL are run by [`Rules`](crate::Rules).
     pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut validator = Validator::default();
         validator.visit(self, object, old.map(|old| Correlated { old, schema: self }));

@@ -8,20 +8,20 @@ use crate::structural::{ListType, StructuralSchema};
 
 /// An old value and the schema that says how its parts are told apart.
 #[derive(Clone, Copy)]
-pub(super) struct Correlated<'a> {
-    pub(super) old: &'a Value,
-    pub(super) schema: &'a StructuralSchema,
+pub(crate) struct Correlated<'a> {
+    pub(crate) old: &'a Value,
+    pub(crate) schema: &'a StructuralSchema,
 }
 
 impl<'a> Correlated<'a> {
-    pub(super) fn member(self, name: &str) -> Option<Self> {
+    pub(crate) fn member(self, name: &str) -> Option<Self> {
         let old = self.old.as_object()?.get(name)?;
         let schema = self.schema.member(name)?;
         Some(Self { old, schema })
     }
 
     /// The old items by key, where the list has keys.
-    pub(super) fn items(self) -> Option<CorrelatedItems<'a>> {
+    pub(crate) fn items(self) -> Option<CorrelatedItems<'a>> {
         let schema = self.schema.items.as_deref()?;
         if self.schema.list_type != Some(ListType::Map) {
             return None;
@@ -38,14 +38,14 @@ impl<'a> Correlated<'a> {
     }
 }
 
-pub(super) struct CorrelatedItems<'a> {
+pub(crate) struct CorrelatedItems<'a> {
     keys: &'a [String],
     schema: &'a StructuralSchema,
     by_key: HashMap<String, &'a Value>,
 }
 
 impl<'a> CorrelatedItems<'a> {
-    pub(super) fn item(&self, new: &Value) -> Option<Correlated<'a>> {
+    pub(crate) fn item(&self, new: &Value) -> Option<Correlated<'a>> {
         let old = self.by_key.get(&key_of(new, self.keys)?)?;
         Some(Correlated {
             old,
