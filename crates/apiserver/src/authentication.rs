@@ -142,21 +142,27 @@ impl Authenticator {
         if info.common_name.is_empty() {
             return Ok(None);
         }
+        let until = holds_until(info.validity.not_after, &peer.certificates[1..]);
         let identity = authenticated(Identity::new(info.common_name, info.organizations));
-        let mut verified = self.verified.write();
-        if verified.len() >= MAX_VERIFIED {
-            verified.clear();
+        if let Some(until) = until {
+            let mut verified = self.verified.write();
+            if verified.len() >= MAX_VERIFIED {
+                verified.clear();
+            }
+            let identity = identity.clone();
+            verified.insert(certificate.clone(), Verified { identity, until });
         }
-        let until = info.validity.not_after;
-        verified.insert(
-            certificate.clone(),
-            Verified {
-                identity: identity.clone(),
-                until,
-            },
-        );
         Ok(Some(identity))
     }
+}
+
+/// Until when a certificate is known to hold that was found to: none of its chain may have ended by then. `None` where one of them
+/// cannot be read, so that it was no part of what made the certificate hold, or was read by other rules than here.
+fn holds_until(own: Timestamp, issuers: &[CertificateDer<'static>]) -> Option<Timestamp> {
+    issuers.iter().try_fold(own, |until, issuer| {
+        let issuer = CertificateInfo::parse(issuer).ok()?;
+        Some(until.min(issuer.validity.not_after))
+    })
 }
 
 /// A certificate was presented that does not hold.
@@ -183,4 +189,40 @@ fn authenticated(mut identity: Identity) -> Identity {
         identity.groups.push(AUTHENTICATED.to_owned());
     }
     identity
+}
+
+#[cfg(test)]
+mod tests {
+    use kubewright_net::{CertificateAuthority, Validity};
+
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_remembered_as_long_as_its_whole_chain_holds() {
+        let time = |seconds| Timestamp::from_second(seconds).unwrap();
+        let issuer = |not_after| {
+            let validity = Validity {
+                not_before: time(0),
+                not_after: time(not_after),
+            };
+            CertificateAuthority::new("a", validity)
+                .unwrap()
+                .certificate()
+                .clone()
+        };
+        let unreadable = CertificateDer::from(b"no certificate".to_vec());
+        for (issuers, expect) in [
+            (vec![], Some(1000)),
+            (vec![issuer(2000)], Some(1000)),
+            (vec![issuer(2000), issuer(500), issuer(700)], Some(500)),
+            (vec![issuer(500), unreadable], None),
+        ] {
+            assert_eq!(
+                holds_until(time(1000), &issuers),
+                expect.map(time),
+                "{}",
+                issuers.len()
+            );
+        }
+    }
 }

@@ -12,7 +12,6 @@ use kubewright_core::{
 use kubewright_net::Body;
 use serde_json::{Value, json};
 
-use super::list_body::Delivery;
 use super::response::Rendering;
 use super::warning::warn;
 use super::write::{self, Written, meta, metadata};
@@ -82,7 +81,7 @@ pub(crate) async fn delete_collection(call: &Call<'_>, body: &Bytes) -> ApiResul
             return Err(error);
         }
     }
-    let mut response = rendering.list(&page.metadata(), page.items, Delivery::for_headers(call.headers));
+    let mut response = rendering.list(&page.metadata(), page.items);
     warn(&mut response, &warnings(call, &options));
     Ok(response)
 }

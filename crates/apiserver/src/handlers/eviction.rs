@@ -142,7 +142,8 @@ async fn remove(call: &Call<'_>, mut options: DeleteOptions) -> ApiResult<()> {
     delete_object(call, find(call).await?, &options).await.map(drop)
 }
 
-/// The preconditions, before the pod is changed in whose version they are meant.
+/// The preconditions, before the pod is changed in whose version they are meant. Empty ones hold here as they do upstream
+/// (`addConditionAndDeletePod`); the delete that follows goes by an empty uid all the same, and finds that no pod has it.
 fn check_preconditions(pod: &Value, wanted: Option<&Preconditions>) -> ApiResult<()> {
     let Some(wanted) = wanted else { return Ok(()) };
     for (what, field, wanted, why) in [
@@ -231,6 +232,8 @@ impl Budgets {
     }
 }
 
+/// The version that the pod must have. One that is said to be empty counts as said (`resourceVersionIsUnset` asks for the pointer
+/// alone): who says it has taken the check upon himself, and the pod is deleted in the version that it was marked in.
 fn version(options: &DeleteOptions) -> Option<&str> {
     options.preconditions.as_ref()?.resource_version.as_deref()
 }

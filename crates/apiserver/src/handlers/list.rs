@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 
 use super::Call;
 use super::continuation;
-use super::list_body::Delivery;
 use super::response::Rendering;
 use super::selection::Selection;
 use crate::error::{ApiError, ApiResult};
@@ -24,8 +23,7 @@ pub(crate) async fn list(call: &Call<'_>) -> ApiResult<Response<Body>> {
     let rendering = Rendering::new(call)?;
     let options = ReadOptions::read(call.query)?;
     let page = page(call, &options).await?;
-    let delivery = Delivery::for_headers(call.headers);
-    Ok(rendering.list(&page.metadata(), page.items, delivery))
+    Ok(rendering.list(&page.metadata(), page.items))
 }
 
 /// A list, or a page of one.

@@ -2,13 +2,12 @@
 //!
 //! The objects are in the store already; what is made anew is one piece at a time, when the one before it was taken. So a list of any
 //! length costs one piece of memory for each client that reads it, and its first byte leaves at once. The objects stay as they were
-//! listed, however long that takes. Upstream does the same since 1.33 (apimachinery pkg/runtime/serializer/json/collections.go).
+//! listed, however long that takes, and are compressed piece by piece for who takes gzip. Upstream does the same since 1.33 (apimachinery pkg/runtime/serializer/json/collections.go).
 
 use std::vec;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::stream;
-use http::{HeaderMap, header};
 use kubewright_net::{Body, TransportError};
 use serde_json::Value;
 
@@ -62,25 +61,6 @@ struct Pieces {
     is_over: bool,
 }
 
-/// How a list goes to its reader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Delivery {
-    /// In one piece, for who has to see all of it: what compresses it.
-    Whole,
-    /// In pieces, once it is longer than one.
-    Pieces,
-}
-
-impl Delivery {
-    /// How to send a list to who sent these headers.
-    pub(crate) fn for_headers(headers: &HeaderMap) -> Self {
-        let takes_gzip = headers
-            .get(header::ACCEPT_ENCODING)
-            .is_some_and(|codings| codings.as_bytes().windows(4).any(|word| word == b"gzip"));
-        if takes_gzip { Self::Whole } else { Self::Pieces }
-    }
-}
-
 /// The JSON of a list. `metadata` is the list's own.
 pub(super) fn json(
     kind: &str,
@@ -88,7 +68,6 @@ pub(super) fn json(
     metadata: &Value,
     items: Vec<StoredObject>,
     form: ItemForm,
-    delivery: Delivery,
 ) -> Body {
     let head = format!(
         "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{metadata},\"items\":[",
@@ -104,7 +83,7 @@ pub(super) fn json(
         items: items.into_iter(),
         is_over: false,
     };
-    if delivery == Delivery::Whole || length <= PIECE_BYTES {
+    if length <= PIECE_BYTES {
         return pieces.next(length).unwrap_or_default().into();
     }
     let stream = stream::iter(std::iter::from_fn(move || {
@@ -185,14 +164,8 @@ mod tests {
                     "kind": "ThingList", "apiVersion": "a.io/v1", "metadata": {"resourceVersion": "9"},
                     "items": items.iter().map(|item| form.shape(item.value())).collect::<Vec<_>>(),
                 });
-                let list = |delivery| {
-                    let metadata = value!({"resourceVersion": "9"});
-                    json("ThingList", "a.io/v1", &metadata, items.clone(), form, delivery)
-                };
-                let whole = list(Delivery::Whole);
-                let whole = whole.as_bytes().expect("one piece");
-                assert_eq!(serde_json::from_slice::<Value>(whole).unwrap(), expect);
-                let mut body = list(Delivery::Pieces);
+                let metadata = value!({"resourceVersion": "9"});
+                let mut body = json("ThingList", "a.io/v1", &metadata, items, form);
                 let told = body.length().expect("a length");
                 let mut text = Vec::new();
                 let mut count_pieces = 0;
@@ -204,24 +177,9 @@ mod tests {
                 }
                 assert_eq!(text.len() as u64, told);
                 assert!(count_pieces <= 2 + text.len() / (PIECE_BYTES / 2).max(size / 2));
-                assert_eq!(text, *whole, "{count} of {size}");
+                let read = serde_json::from_slice::<Value>(&text).unwrap();
+                assert_eq!(read, expect, "{count} of {size}");
             }
-        }
-    }
-
-    #[test]
-    fn who_may_get_it_compressed_gets_it_whole() {
-        for (coding, expect) in [
-            (None, Delivery::Pieces),
-            (Some("identity"), Delivery::Pieces),
-            (Some("gzip"), Delivery::Whole),
-            (Some("deflate, gzip;q=1"), Delivery::Whole),
-        ] {
-            let mut headers = HeaderMap::new();
-            if let Some(coding) = coding {
-                headers.insert(header::ACCEPT_ENCODING, coding.parse().unwrap());
-            }
-            assert_eq!(Delivery::for_headers(&headers), expect, "{coding:?}");
         }
     }
 }

@@ -12,7 +12,7 @@ use kubewright_net::Body;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::list_body::{self, Delivery, ItemForm};
+use super::list_body::{self, ItemForm};
 use super::{Call, from_storage};
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
@@ -121,12 +121,7 @@ impl<'a> Rendering<'a> {
     }
 
     /// A list. `metadata` is that of the list.
-    pub(crate) fn list(
-        &self,
-        metadata: &Value,
-        items: Vec<StoredObject>,
-        delivery: Delivery,
-    ) -> Response<Body> {
+    pub(crate) fn list(&self, metadata: &Value, items: Vec<StoredObject>) -> Response<Body> {
         let (form, metadata) = match self.resource.model.custom() {
             None => (ItemForm::Untyped, Cow::Borrowed(metadata)),
             Some(_) => (ItemForm::Typed, self.untyped_list_metadata(metadata)),
@@ -134,14 +129,7 @@ impl<'a> Rendering<'a> {
         let metadata = &*metadata;
         if self.is_stored_form() && items.iter().all(|item| self.resource.is_stored_form(item)) {
             let kind = &self.resource.list_kind;
-            let body = list_body::json(
-                kind,
-                &self.resource.api_version(),
-                metadata,
-                items,
-                form,
-                delivery,
-            );
+            let body = list_body::json(kind, &self.resource.api_version(), metadata, items, form);
             return self.respond(StatusCode::OK, body);
         }
         if self.is_kept_protobuf() {

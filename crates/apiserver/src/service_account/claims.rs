@@ -58,34 +58,38 @@ impl Claims {
         })
     }
 
-    /// Reads claims; what is not there, or is of another type, is left out.
-    pub(super) fn from_json(claims: &Value) -> Self {
+    /// Reads claims; what is not there is left out.
+    ///
+    /// # Errors
+    /// For a claim that is there and is of another type than it has, as go-jose reads claims (jwt/claims.go): a time that cannot be
+    /// read must not become a token without that limit.
+    pub(super) fn from_json(claims: &Value) -> Result<Self, String> {
+        let audiences = match claims.get("aud") {
+            None => Vec::new(),
+            Some(Value::String(one)) => vec![one.clone()],
+            Some(Value::Array(all)) => {
+                let all = all.iter().map(|one| one.as_str().map(str::to_owned));
+                all.collect::<Option<_>>().ok_or(NO_AUDIENCE)?
+            }
+            Some(_) => return Err(NO_AUDIENCE.to_owned()),
+        };
         let private = &claims["kubernetes.io"];
-        // A numeric date may have a fraction, which is cut off.
-        let time = |value: &Value| {
-            value
-                .as_i64()
-                .or_else(|| value.as_f64().map(|seconds| seconds as i64))
-        };
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let audiences = match &claims["aud"] {
-            Value::String(one) => vec![one.clone()],
-            Value::Array(all) => all.iter().map(text).collect(),
-            _ => Vec::new(),
-        };
-        Self {
-            id: text(&claims["jti"]),
-            audiences,
-            issued_at: time(&claims["iat"]),
-            not_before: time(&claims["nbf"]),
-            expires: time(&claims["exp"]),
-            warn_after: time(&private["warnafter"]),
-            namespace: text(&private["namespace"]),
-            account: Reference::from_json(&private["serviceaccount"]).unwrap_or_default(),
-            pod: Reference::from_json(&private["pod"]),
-            secret: Reference::from_json(&private["secret"]),
-            node: Reference::from_json(&private["node"]),
+        if !private.is_null() && !private.is_object() {
+            return Err(mismatch(private, "serviceaccount.kubernetes"));
         }
+        Ok(Self {
+            id: text(&claims["jti"])?,
+            audiences,
+            issued_at: time(&claims["iat"])?,
+            not_before: time(&claims["nbf"])?,
+            expires: time(&claims["exp"])?,
+            warn_after: time(&private["warnafter"])?,
+            namespace: text(&private["namespace"])?,
+            account: Reference::from_json(&private["serviceaccount"])?.unwrap_or_default(),
+            pod: Reference::from_json(&private["pod"])?,
+            secret: Reference::from_json(&private["secret"])?,
+            node: Reference::from_json(&private["node"])?,
+        })
     }
 
     /// The user name of the account.
@@ -163,14 +167,56 @@ impl Reference {
         }
     }
 
-    fn from_json(reference: &Value) -> Option<Self> {
-        let text = |field: &str| reference[field].as_str().unwrap_or_default().to_owned();
-        reference.is_object().then(|| Self {
-            name: text("name"),
-            uid: text("uid"),
-        })
+    fn from_json(reference: &Value) -> Result<Option<Self>, String> {
+        if reference.is_null() {
+            return Ok(None);
+        }
+        if !reference.is_object() {
+            return Err(mismatch(reference, "serviceaccount.ref"));
+        }
+        Ok(Some(Self {
+            name: text(&reference["name"])?,
+            uid: text(&reference["uid"])?,
+        }))
     }
 }
+
+/// A numeric date. It may have a fraction, which is cut off.
+fn time(value: &Value) -> Result<Option<i64>, String> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Number(seconds) => {
+            let whole = seconds.as_i64();
+            Ok(whole.or_else(|| seconds.as_f64().map(|seconds| seconds as i64)))
+        }
+        _ => Err(NO_DATE.to_owned()),
+    }
+}
+
+fn text(value: &Value) -> Result<String, String> {
+    match value {
+        Value::Null => Ok(String::new()),
+        Value::String(text) => Ok(text.clone()),
+        other => Err(mismatch(other, "string")),
+    }
+}
+
+/// What Go's reader of JSON says of a value that does not fit.
+fn mismatch(value: &Value, wanted: &str) -> String {
+    let found = match value {
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Null | Value::Object(_) => "object",
+    };
+    format!("json: cannot unmarshal {found} into Go value of type {wanted}")
+}
+
+/// go-jose `ErrUnmarshalAudience`.
+const NO_AUDIENCE: &str = "go-jose/go-jose/jwt: expected string or array value to unmarshal to Audience";
+/// go-jose `ErrUnmarshalNumericDate`.
+const NO_DATE: &str = "go-jose/go-jose/jwt: expected number value to unmarshal NumericDate";
 
 /// How far clocks may differ (go-jose `DefaultLeeway`).
 pub(super) const LEEWAY_SECONDS: i64 = 60;
@@ -218,11 +264,51 @@ mod tests {
                 },
             })
         );
-        assert_eq!(Claims::from_json(&json), claims());
-        assert_eq!(
-            Claims::from_json(&json!({"aud": "one", "exp": 1.5})).audiences,
-            ["one"]
-        );
+        assert_eq!(Claims::from_json(&json).unwrap(), claims());
+    }
+
+    #[test]
+    fn claims_of_another_type_are_refused() {
+        #[track_caller]
+        fn check(changed: &Value, expect: Result<Claims, &str>) {
+            let found = Claims::from_json(changed);
+            assert_eq!(
+                found.as_ref().map_err(String::as_str),
+                expect.as_ref().map_err(|e| *e),
+                "{changed}"
+            );
+        }
+        check(&json!({}), Ok(Claims::default()));
+        let nulls = json!({"jti": null, "exp": null, "nbf": null, "iat": null, "kubernetes.io": null});
+        check(&nulls, Ok(Claims::default()));
+        let expiring = |expires| Claims {
+            expires: Some(expires),
+            ..Claims::default()
+        };
+        check(&json!({"exp": 1.5}), Ok(expiring(1)));
+        check(&json!({"exp": 1e30}), Ok(expiring(i64::MAX)));
+        let one = Claims {
+            audiences: vec!["one".to_owned()],
+            ..Claims::default()
+        };
+        check(&json!({"aud": "one"}), Ok(one));
+        for claim in ["exp", "nbf", "iat"] {
+            for no_number in [json!("1700000000"), json!(""), json!(true), json!([1]), json!({})] {
+                check(&json!({claim: no_number}), Err(NO_DATE));
+            }
+        }
+        check(&json!({"kubernetes.io": {"warnafter": "1"}}), Err(NO_DATE));
+        for no_audience in [json!(null), json!(1), json!({}), json!(["a", 1])] {
+            check(&json!({"aud": no_audience}), Err(NO_AUDIENCE));
+        }
+        let number = "json: cannot unmarshal number into Go value of type string";
+        check(&json!({"jti": 1}), Err(number));
+        check(&json!({"kubernetes.io": {"namespace": 1}}), Err(number));
+        check(&json!({"kubernetes.io": {"pod": {"name": 1}}}), Err(number));
+        let array = "json: cannot unmarshal array into Go value of type serviceaccount.ref";
+        check(&json!({"kubernetes.io": {"node": []}}), Err(array));
+        let string = "json: cannot unmarshal string into Go value of type serviceaccount.kubernetes";
+        check(&json!({"kubernetes.io": "x"}), Err(string));
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl ServiceAccounts {
             return Ok(None);
         }
         parsed.verify(&self.keys()?.public)?;
-        let claims = Arc::new(Claims::from_json(&parsed.claims));
+        let claims = Arc::new(Claims::from_json(&parsed.claims)?);
         let mut signed = self.signed.write();
         if signed.len() >= MAX_SIGNED {
             signed.clear();

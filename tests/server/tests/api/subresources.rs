@@ -123,6 +123,85 @@ async fn evictions_that_cannot_be() {
     assert!(is_gone(&server, "a").await);
 }
 
+/// What is empty is said all the same: `addConditionAndDeletePod` does not compare it, and `BeforeDelete` does.
+#[tokio::test]
+async fn evictions_with_empty_preconditions() {
+    const UID: &str = "the UID in the precondition () does not match the UID in record";
+    const VERSION: &str =
+        "the ResourceVersion in the precondition () does not match the ResourceVersion in record";
+    let server = Server::start().await;
+    let used_up =
+        json!({"disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1});
+    for (name, phase, ready, preconditions, dry_run, expect) in [
+        // The version is that of the mark.
+        (
+            "a",
+            "Running",
+            "True",
+            json!({"resourceVersion": ""}),
+            false,
+            None,
+        ),
+        (
+            "b",
+            "Pending",
+            "False",
+            json!({"resourceVersion": ""}),
+            false,
+            None,
+        ),
+        (
+            "c",
+            "Failed",
+            "False",
+            json!({"resourceVersion": ""}),
+            false,
+            None,
+        ),
+        // A dry run makes no mark.
+        (
+            "d",
+            "Running",
+            "True",
+            json!({"resourceVersion": ""}),
+            true,
+            Some(VERSION),
+        ),
+        ("e", "Running", "True", json!({"uid": ""}), false, Some(UID)),
+        ("f", "Pending", "False", json!({"uid": ""}), false, Some(UID)),
+        (
+            "g",
+            "Running",
+            "True",
+            json!({"resourceVersion": "1"}),
+            false,
+            Some("(1) does not match"),
+        ),
+    ] {
+        run(&server, name, phase, ready).await;
+        let mut ask = eviction(name);
+        ask["deleteOptions"] = json!({"preconditions": preconditions});
+        if dry_run {
+            ask["deleteOptions"]["dryRun"] = json!(["All"]);
+        }
+        let ask = Ask::json(format!("POST {PODS}/{name}/eviction"), &ask);
+        match expect {
+            None => drop(server.ok(ask).await),
+            Some(why) => drop(server.refused(ask, 409, why).await),
+        }
+        assert_eq!(is_gone(&server, name).await, expect.is_none(), "{name}");
+    }
+    // A pod that its budget spares is bound to the version that was looked at, whatever the options say.
+    budget(&server, "spares", Value::Null, used_up).await;
+    run(&server, "h", "Running", "False").await;
+    let mut ask = eviction("h");
+    ask["deleteOptions"] = json!({"preconditions": {"resourceVersion": ""}});
+    server
+        .ok(Ask::json(format!("POST {PODS}/h/eviction"), &ask))
+        .await;
+    assert!(is_gone(&server, "h").await);
+}
+
 #[tokio::test]
 async fn a_budget_is_used_up() {
     let server = Server::start().await;
