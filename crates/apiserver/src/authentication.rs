@@ -5,14 +5,18 @@
 //! with a certificate or a token that does not hold, and nothing that does, is refused (kubernetes
 //! pkg/kubeapiserver/authenticator/config.go sets anonymous requests behind `union.NewFailOnError`).
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use jiff::Timestamp;
 use kubewright_core::{Status, StatusReason};
 use kubewright_net::tls::ClientCertificateVerifier;
-use kubewright_net::{CertificateInfo, Identity, Peer};
+use kubewright_net::{CertificateInfo, Identity, Peer, websocket};
 use parking_lot::RwLock;
 use rustls_pki_types::CertificateDer;
 
@@ -65,20 +69,25 @@ impl Authenticator {
         if let Ok(Some(identity)) = by_certificate {
             return Ok(identity);
         }
-        let Some(header) = request.headers.get(AUTHORIZATION) else {
-            return match by_certificate {
-                Ok(_) => Ok(Identity::new(ANONYMOUS, [UNAUTHENTICATED])),
-                Err(InvalidCertificate) => Err(unauthorized()),
-            };
-        };
-        let token = header.to_str().ok().and_then(bearer).ok_or_else(unauthorized)?;
+        let mut is_refused = by_certificate.is_err();
         let audiences = server.service_accounts.audiences();
-        match self.by_token(server, token, audiences).await {
-            Ok(bearer) => Ok(bearer.identity),
-            Err(why) => {
-                tracing::debug!(why, "a bearer token was refused");
-                Err(unauthorized())
+        for token in [by_header(&request.headers), by_protocol(&request.headers)] {
+            let bearer = match token {
+                Ok(None) => continue,
+                Ok(Some(token)) => self.by_token(server, &token, audiences).await,
+                Err(why) => Err(why.to_owned()),
+            };
+            match bearer {
+                Ok(bearer) => return Ok(bearer.identity),
+                Err(why) => {
+                    tracing::debug!(why, "a bearer token was refused");
+                    is_refused = true;
+                }
             }
+        }
+        match is_refused {
+            true => Err(unauthorized()),
+            false => Ok(Identity::new(ANONYMOUS, [UNAUTHENTICATED])),
         }
     }
 
@@ -173,8 +182,43 @@ fn unauthorized() -> ApiError {
 }
 
 const INVALID_TOKEN: &str = "invalid bearer token";
+/// What precedes a token that is offered as the sub-protocol of a websocket.
+pub(crate) const BEARER_PROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
 /// As many certificates are remembered before all are forgotten.
 const MAX_VERIFIED: usize = 1024;
+
+/// The token in the header that is made for it.
+fn by_header(headers: &HeaderMap) -> Result<Option<Cow<'_, str>>, &'static str> {
+    let Some(header) = headers.get(AUTHORIZATION) else {
+        return Ok(None);
+    };
+    let token = header.to_str().ok().and_then(bearer);
+    token.map(|token| Some(token.into())).ok_or("no bearer token")
+}
+
+/// The token among the sub-protocols of a websocket, for browsers, which can set no header (apiserver
+/// pkg/authentication/request/websocket/protocol.go). Another one has to be offered with it, to be agreed on.
+fn by_protocol(headers: &HeaderMap) -> Result<Option<Cow<'_, str>>, &'static str> {
+    if !websocket::is_request(headers) {
+        return Ok(None);
+    }
+    let (tokens, others): (Vec<&str>, Vec<&str>) =
+        websocket::protocols(headers).partition(|protocol| protocol.starts_with(BEARER_PROTOCOL));
+    let encoded = match tokens.as_slice() {
+        [] => return Ok(None),
+        [one] => one.strip_prefix(BEARER_PROTOCOL).unwrap_or_default(),
+        _ => return Err("multiple base64.bearer.authorization tokens specified"),
+    };
+    let token = URL_SAFE_NO_PAD
+        .decode(encoded)
+        .map_err(|_| "invalid base64.bearer.authorization token encoding")?;
+    let token = String::from_utf8(token).map_err(|_| "invalid base64.bearer.authorization token")?;
+    match (token.is_empty(), others.is_empty()) {
+        (true, _) => Ok(None),
+        (false, true) => Err("missing additional subprotocol"),
+        (false, false) => Ok(Some(token.into())),
+    }
+}
 
 fn bearer(header: &str) -> Option<&str> {
     let (scheme, token) = header.trim().split_once(' ')?;
@@ -196,6 +240,43 @@ mod tests {
     use kubewright_net::{CertificateAuthority, Validity};
 
     use super::*;
+
+    #[test]
+    fn tokens_among_the_protocols_of_a_websocket() {
+        const TOKEN: &str = "base64url.bearer.authorization.k8s.io.c2VjcmV0";
+        for (protocols, expect) in [
+            ("", Ok(None)),
+            ("a, b", Ok(None)),
+            (&*format!("{TOKEN}, a"), Ok(Some("secret"))),
+            (&*format!("a,{TOKEN}"), Ok(Some("secret"))),
+            (TOKEN, Err("missing additional subprotocol")),
+            (
+                &*format!("{TOKEN}, a, {TOKEN}"),
+                Err("multiple base64.bearer.authorization tokens specified"),
+            ),
+            (
+                "a, base64url.bearer.authorization.k8s.io.c2VjcmV0==",
+                Err("invalid base64.bearer.authorization token encoding"),
+            ),
+            (
+                "a, base64url.bearer.authorization.k8s.io._w",
+                Err("invalid base64.bearer.authorization token"),
+            ),
+            ("base64url.bearer.authorization.k8s.io.", Ok(None)),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert("sec-websocket-protocol", protocols.parse().unwrap());
+            assert_eq!(by_protocol(&headers), Ok(None), "no websocket: {protocols}");
+            headers.insert("upgrade", "websocket".parse().unwrap());
+            headers.insert("connection", "Upgrade".parse().unwrap());
+            let found = by_protocol(&headers);
+            assert_eq!(
+                found.as_ref().map(Option::as_deref).map_err(|why| *why),
+                expect,
+                "{protocols}"
+            );
+        }
+    }
 
     #[test]
     fn a_certificate_is_remembered_as_long_as_its_whole_chain_holds() {

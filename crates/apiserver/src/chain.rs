@@ -33,6 +33,7 @@ pub(crate) async fn handle(server: &Arc<Server>, request: Request<Body>) -> Resp
         Ok(Err(error)) => failure(&parts, error),
         Err(panic) => failure(&parts, panicked(&parts, panic.as_ref())),
     };
+    response = handlers::hand_over(server, &parts, response);
     handlers::write_warnings(&mut response);
     response = compression::compress(compression::accepts_gzip(&parts.headers), response).await;
     let headers = response.headers_mut();

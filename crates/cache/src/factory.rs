@@ -7,8 +7,9 @@ use hashbrown::HashMap;
 use kubewright_client::View;
 use kubewright_core::{ApiResource, FieldSelector, LabelSelector, StaticResource};
 use parking_lot::Mutex;
+use tokio::sync::watch;
 
-use crate::informer::{InformerOptions, Inner, SharedInformer};
+use crate::informer::{InformerOptions, Inner, Running, SharedInformer};
 use crate::source::ListerWatcher;
 
 /// Which objects of a resource an informer sees. The default is all.
@@ -58,6 +59,8 @@ pub struct Informers {
     sources: Box<dyn Sources>,
     options: InformerOptions,
     running: Mutex<HashMap<Key, Weak<Inner>>>,
+    /// How many have not ended yet, those among them that nobody holds any more.
+    count: watch::Sender<usize>,
 }
 
 /// Selectors are compared as they are written on the wire.
@@ -78,6 +81,7 @@ impl Informers {
             sources: Box::new(sources),
             options,
             running: Mutex::default(),
+            count: watch::Sender::default(),
         }
     }
 
@@ -111,7 +115,12 @@ impl Informers {
         }
         running.retain(|_, inner| inner.strong_count() > 0);
         let source = self.sources.source(resource, scope);
-        let inner = Arc::new(Inner::spawn(resource.clone(), source, self.options.clone()));
+        let inner = Arc::new(Inner::spawn(
+            resource.clone(),
+            source,
+            self.options.clone(),
+            Some(Running::counted_by(&self.count)),
+        ));
         running.insert(key, Arc::downgrade(&inner));
         SharedInformer::from_inner(inner)
     }
@@ -124,6 +133,14 @@ impl Informers {
             .values()
             .filter(|inner| inner.strong_count() > 0)
             .count()
+    }
+
+    /// Waits until none runs any more: dropping the last holder of an informer tells it to stop, and what it was in the midst of may
+    /// go on for a moment. Who ends the server afterwards breaks no watch.
+    pub async fn ended(&self) {
+        let mut count = self.count.subscribe();
+        // The sender lives as long as this value.
+        let _ = count.wait_for(|count| *count == 0).await;
     }
 }
 

@@ -90,6 +90,23 @@ pub struct SharedInformer<K> {
     kind: PhantomData<fn() -> K>,
 }
 
+/// One of the informers that are counted as long as they run.
+#[derive(Debug)]
+pub(crate) struct Running(watch::Sender<usize>);
+
+impl Running {
+    pub(crate) fn counted_by(count: &watch::Sender<usize>) -> Self {
+        count.send_modify(|count| *count += 1);
+        Self(count.clone())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
+
 /// The running informer.
 #[derive(Debug)]
 pub(crate) struct Inner {
@@ -104,10 +121,12 @@ impl Drop for Inner {
 }
 
 impl Inner {
+    /// `running` is dropped when the informer has ended.
     pub(crate) fn spawn(
         resource: ApiResource,
         source: Arc<dyn ListerWatcher>,
         options: InformerOptions,
+        running: Option<Running>,
     ) -> Self {
         let random = options
             .seed
@@ -121,7 +140,10 @@ impl Inner {
             fifo: DeltaFifo::default(),
             stream: None,
         };
-        let task = tokio::spawn(driver.run());
+        let task = tokio::spawn(async move {
+            let _running = running;
+            driver.run().await;
+        });
         let driver = task.abort_handle();
         // Whoever waits for an informer that broke learns it from its health.
         let watched = Arc::downgrade(&core);
@@ -160,7 +182,7 @@ impl<K: 'static> SharedInformer<K> {
     /// Outside of a tokio runtime.
     #[must_use]
     pub fn spawn(resource: ApiResource, source: Arc<dyn ListerWatcher>, options: InformerOptions) -> Self {
-        Self::from_inner(Arc::new(Inner::spawn(resource, source, options)))
+        Self::from_inner(Arc::new(Inner::spawn(resource, source, options, None)))
     }
 
     /// What is listed and watched.

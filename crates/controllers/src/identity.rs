@@ -1,14 +1,16 @@
 //! Who the controllers are: names as kube-controller-manager's with `--use-service-account-credentials`
 //! (kubernetes `cmd/kube-controller-manager/app`), the scheduler's and the nodes'.
 
-use kubewright_client::{Client, ClientOptions};
+use kubewright_client::{Client, ClientOptions, WarningHandler};
 use kubewright_net::{HttpService, Identity};
 
-/// A client for a controller of a server in this process.
+/// A client for a controller of a server in this process. What the server warns of is nothing that whoever runs the controllers could
+/// change: they ask for every kind, deprecated ones included (`SetDefaultWarningHandler` in controllermanager.go).
 pub(crate) fn client(server: &HttpService, name: &str) -> Client {
     let client = Client::in_process(server.clone(), identity(name), "default");
     client.with_client_options(ClientOptions {
         user_agent: format!("kube-controller-manager/{name}"),
+        warnings: WarningHandler::ignore(),
         ..ClientOptions::default()
     })
 }

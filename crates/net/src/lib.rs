@@ -35,6 +35,7 @@ pub mod certificate;
 pub mod kubeconfig;
 pub mod signing;
 pub mod tls;
+pub mod websocket;
 
 pub use body::{Body, BodyError};
 pub use certificate::{CertificateAuthority, CertificateError, CertificateInfo, Validity};

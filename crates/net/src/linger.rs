@@ -15,6 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Sleep;
 
 use crate::body::Body;
@@ -81,6 +82,8 @@ pub(crate) struct Lingering<S> {
     stream: S,
     unread: Unread,
     closing: Option<Closing>,
+    /// What the connection counts as, until it is closed: also when it was handed over to speak something else.
+    _slot: OwnedSemaphorePermit,
 }
 
 struct Closing {
@@ -89,11 +92,12 @@ struct Closing {
 }
 
 impl<S> Lingering<S> {
-    pub(crate) fn new(stream: S, unread: Unread) -> Self {
+    pub(crate) fn new(stream: S, unread: Unread, slot: OwnedSemaphorePermit) -> Self {
         Self {
             stream,
             unread,
             closing: None,
+            _slot: slot,
         }
     }
 }
@@ -134,6 +138,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
             stream,
             unread,
             closing,
+            ..
         } = &mut *self;
         if closing.is_none() {
             ready!(Pin::new(&mut *stream).poll_shutdown(cx))?;

@@ -31,7 +31,7 @@ use crate::upgrade::Upgrade;
 /// Limits of a listener. The defaults are kube-apiserver's where it has the setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServeLimits {
-    /// Connections open at the same time; further ones wait in the kernel's queue. Default: 10 000.
+    /// Connections open at the same time, those that were upgraded included; further ones wait in the kernel's queue. Default: 10 000.
     pub max_connections: usize,
     /// How long a TLS handshake may take. Default: 10 s.
     pub handshake_timeout: Duration,
@@ -162,8 +162,6 @@ struct Listening {
 
 impl Listening {
     async fn connection(mut self, stream: TcpStream, address: SocketAddr, slot: OwnedSemaphorePermit) {
-        // Held until the connection ends.
-        let _slot = slot;
         configure(&stream, self.limits.ping_interval);
         let Some(tls) = self.tls.take() else {
             let peer = Peer {
@@ -171,7 +169,7 @@ impl Listening {
                 certificates: Arc::new([]),
                 transport: Transport::Plain,
             };
-            return self.http(stream, peer).await;
+            return self.http(stream, peer, slot).await;
         };
         let handshake = tokio::time::timeout(self.limits.handshake_timeout, tls.accept(stream));
         let accepted = tokio::select! {
@@ -189,6 +187,7 @@ impl Listening {
                         certificates,
                         transport: Transport::Tls,
                     },
+                    slot,
                 )
                 .await;
             }
@@ -197,7 +196,7 @@ impl Listening {
         }
     }
 
-    async fn http<S>(mut self, stream: S, peer: Peer)
+    async fn http<S>(mut self, stream: S, peer: Peer, slot: OwnedSemaphorePermit)
     where
         S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
     {
@@ -221,7 +220,7 @@ impl Listening {
                 })
             })
         });
-        let stream = Corked::new(Lingering::new(stream, unread), cork.clone());
+        let stream = Corked::new(Lingering::new(stream, unread, slot), cork.clone());
         let mut connection = pin!(builder.serve_connection_with_upgrades(TokioIo::new(stream), service));
         let result = tokio::select! {
             result = cork.drive(connection.as_mut()) => result,

@@ -465,6 +465,51 @@ async fn shutdown_cuts_what_outlasts_the_grace_time() {
     }
 }
 
+/// A connection that was handed over to speak something else is open as long as it is spoken.
+#[tokio::test]
+async fn an_upgraded_connection_keeps_its_slot() {
+    let streams = Arc::new(Semaphore::new(0));
+    let held = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let (counter, holder) = (streams.clone(), held.clone());
+    let service = HttpService::from_fn(move |mut request| {
+        let (counter, holder) = (counter.clone(), holder.clone());
+        async move {
+            let upgrade = Upgrade::take(request.extensions_mut()).unwrap();
+            tokio::spawn(async move {
+                let stream = upgrade.complete().await.unwrap();
+                holder.lock().unwrap().push(stream);
+                counter.add_permits(1);
+            });
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+            response
+                .headers_mut()
+                .insert(header::CONNECTION, "Upgrade".parse().unwrap());
+            response
+                .headers_mut()
+                .insert(header::UPGRADE, "test".parse().unwrap());
+            Ok(response)
+        }
+    });
+    let limits = ServeLimits {
+        max_connections: 1,
+        ..ServeLimits::default()
+    };
+    let running = start(service, None, limits).await;
+    let request = b"GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: test\r\n\r\n";
+    let mut first = TcpStream::connect(running.address).await.unwrap();
+    first.write_all(request).await.unwrap();
+    streams.acquire().await.unwrap().forget();
+    let mut second = TcpStream::connect(running.address).await.unwrap();
+    second.write_all(request).await.unwrap();
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(streams.available_permits(), 0, "the second must wait");
+    held.lock().unwrap().clear();
+    streams.acquire().await.unwrap().forget();
+}
+
 #[tokio::test]
 async fn further_connections_wait_for_a_slot() {
     let (service, gate, arrived) = gated();

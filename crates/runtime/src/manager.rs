@@ -134,7 +134,6 @@ impl Manager {
         let task = tokio::spawn(async move {
             let shared = Arc::clone(&run.shared);
             let result = run.run().await;
-            shared.running.lock().clear();
             shared.phase.send_replace(Phase::Stopped);
             result
         });
@@ -395,8 +394,17 @@ impl Run {
             .map(|controller| Arc::new(RunningController::attach(controller, &self, &env, &writes)))
             .collect();
         self.shared.running.lock().clone_from(&controllers);
+        let informers = Arc::clone(&env.informers);
         let result = self.work(&controllers, &env, &writes).await;
         drop(env);
+        self.shared.running.lock().clear();
+        drop(controllers);
+        if tokio::time::timeout(INFORMERS_GRACE, informers.ended())
+            .await
+            .is_err()
+        {
+            tracing::debug!("some informers of the manager are held by others and go on");
+        }
         // All recorders are gone: what they left is written, within the time that is left.
         let left = tokio::time::timeout(EVENTS_GRACE, &mut events_task).await;
         if left.is_err() {
@@ -566,6 +574,8 @@ impl Tasks {
     }
 }
 
+/// How long the informers may take to end, which they do at once unless somebody else holds one.
+const INFORMERS_GRACE: Duration = Duration::from_secs(1);
 /// How long the last events may take to be written.
 const EVENTS_GRACE: Duration = Duration::from_secs(2);
 
@@ -573,8 +583,11 @@ const EVENTS_GRACE: Duration = Duration::from_secs(2);
 mod tests {
     use std::convert::Infallible;
 
+    use bytes::Bytes;
+    use futures_util::{StreamExt as _, stream};
+    use http::Response;
     use k8s_openapi::api::core::v1::Pod;
-    use kubewright_net::HttpService;
+    use kubewright_net::{Body, HttpService};
 
     use super::*;
     use crate::events::Note;
@@ -586,6 +599,47 @@ mod tests {
         fn drop(&mut self) {
             self.0.send_modify(|count| *count -= 1);
         }
+    }
+
+    /// Who ends the server when the manager has ended must not break a watch of it.
+    #[tokio::test]
+    async fn no_watch_outlives_the_manager() {
+        let watches = watch::Sender::new(0);
+        let sender = watches.clone();
+        let empty = HttpService::from_fn(move |request| {
+            let watch = request
+                .uri()
+                .query()
+                .is_some_and(|query| query.contains("watch="))
+                .then(|| {
+                    sender.send_modify(|count| *count += 1);
+                    UnderWay(sender.clone())
+                });
+            async move {
+                let Some(watch) = watch else {
+                    let list = r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}"#;
+                    return Ok(Response::new(Body::from(list)));
+                };
+                let synced = concat!(
+                    r#"{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","#,
+                    r#""annotations":{"k8s.io/initial-events-end":"true"}}}}"#
+                );
+                let synced = stream::iter([Ok(Bytes::from_static(synced.as_bytes()))]);
+                let for_ever = stream::once(async move {
+                    let _watch = watch;
+                    std::future::pending().await
+                });
+                Ok(Response::new(Body::stream(synced.chain(for_ever))))
+            }
+        });
+        let nothing = crate::reconcile_fn(|_, _| async { Ok::<_, crate::Error>(crate::Outcome::done()) });
+        let operator = Operator::new("op").controller(Controller::new("pods", nothing).for_::<Pod>());
+        let client = Client::from_service(empty, "default");
+        let handle = Manager::new(&client, &operator, ManagerOptions::default()).start();
+        let handle = handle.ready().await.unwrap();
+        assert_eq!(*watches.borrow(), 1);
+        handle.stop().await.unwrap();
+        assert_eq!(*watches.borrow(), 0);
     }
 
     #[tokio::test(start_paused = true)]

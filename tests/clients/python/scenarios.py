@@ -1,8 +1,10 @@
 """The Python client against the API server: one function for each scenario, named on the command line."""
 
+import json
 import sys
 import threading
 
+import websocket
 import yaml
 from kubernetes import client, config, dynamic, watch
 from kubernetes.client.exceptions import ApiException
@@ -298,9 +300,34 @@ def errors():
     assert version.major == "1" and version.git_version.startswith("v1."), version
 
 
+def websockets():
+    core = client.CoreV1Api()
+    core.create_namespaced_config_map(NAMESPACE, config_map("first"))
+    settings = client.Configuration.get_default_copy()
+    connection = websocket.create_connection(
+        settings.host.replace("https", "wss") + f"/api/v1/namespaces/{NAMESPACE}/configmaps?watch=true",
+        timeout=30,
+        sslopt={"ca_certs": settings.ssl_ca_cert, "certfile": settings.cert_file, "keyfile": settings.key_file},
+    )
+    seen = []
+
+    def read():
+        event = json.loads(connection.recv())
+        seen.append((event["type"], event["object"]["metadata"]["name"]))
+
+    read()
+    core.create_namespaced_config_map(NAMESPACE, config_map("second"))
+    read()
+    core.delete_namespaced_config_map("first", NAMESPACE)
+    read()
+    expect(seen, [("ADDED", "first"), ("ADDED", "second"), ("DELETED", "first")])
+    connection.close()
+
+
 SCENARIOS = {
     "crud": crud,
     "watch": watch_,
+    "websockets": websockets,
     "patches": patches,
     "server_side_apply": server_side_apply,
     "pages": pages,

@@ -36,6 +36,7 @@ const CLIENTS: [Client; 3] = [
         scenarios: &[
             "crud",
             "watch",
+            "websockets",
             "patches",
             "server_side_apply",
             "pages",

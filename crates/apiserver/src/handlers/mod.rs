@@ -25,6 +25,7 @@ mod token;
 mod update;
 mod warning;
 mod watch;
+mod websocket;
 mod write;
 
 use std::sync::Arc;
@@ -38,6 +39,7 @@ pub(crate) use conversion::{from_storage, to_storage};
 pub(crate) use response::failure;
 pub(crate) use route::generic;
 pub(crate) use warning::{Recorder, warn, write_headers as write_warnings};
+pub(crate) use websocket::hand_over;
 
 use crate::chain::not_found;
 use crate::error::{ApiError, ApiResult};

@@ -15,13 +15,14 @@ use futures_util::stream;
 use http::{HeaderValue, Response, StatusCode, header};
 use kubewright_core::WatchEventKind;
 use kubewright_net::Body;
+use kubewright_net::websocket::is_request;
 use serde_json::{Value, json};
 use tokio::time::{Instant, Sleep};
 
 use super::list::malformed_unchecked;
 use super::response::Rendering;
 use super::selection::Selection;
-use super::{Call, frame, from_storage};
+use super::{Call, frame, from_storage, websocket};
 use crate::compression;
 use crate::error::{ApiError, ApiResult};
 use crate::registry::Resource;
@@ -76,7 +77,8 @@ pub(crate) async fn watch(call: &Call<'_>) -> ApiResult<Response<Body>> {
     };
     // Upstream compresses the watches that stand for a list (endpoints/handlers/watch.go `BeginStream`).
     let is_list = options.allow_bookmarks && options.send_initial_events == Some(true);
-    let is_gzip = is_list && compression::accepts_gzip(call.headers);
+    let is_websocket = is_request(call.headers);
+    let is_gzip = is_list && !is_websocket && compression::accepts_gzip(call.headers);
     let body = Body::stream(stream::unfold(Box::new(stream), move |mut stream| async move {
         let chunk = stream.next_chunk().await?;
         let chunk = if is_gzip {
@@ -86,6 +88,9 @@ pub(crate) async fn watch(call: &Call<'_>) -> ApiResult<Response<Body>> {
         };
         Some((Ok(chunk), stream))
     }));
+    if is_websocket {
+        return Ok(websocket::answer(call.headers, rendering.accepted.encoding, body));
+    }
     let mut response = Response::new(body);
     if is_gzip {
         compression::mark(response.headers_mut());

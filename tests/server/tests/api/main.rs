@@ -29,3 +29,4 @@ mod update;
 mod validation_core;
 mod validation_groups;
 mod watch;
+mod websocket;
