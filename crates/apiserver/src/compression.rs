@@ -154,6 +154,8 @@ mod tests {
         assert_eq!(whole, text.repeat(2));
     }
 
+    type Form = fn(&str) -> Body;
+
     #[tokio::test]
     async fn large_answers_are_compressed() {
         let threshold = usize::try_from(THRESHOLD_BYTES).unwrap();
@@ -169,8 +171,7 @@ mod tests {
         };
         let of_unknown_length =
             |text: &str| Body::stream(stream::iter([Ok(Bytes::copy_from_slice(text.as_bytes()))]));
-        let forms: [(&dyn Fn(&str) -> Body, bool); 3] =
-            [(&whole, true), (&in_pieces, true), (&of_unknown_length, false)];
+        let forms: [(Form, bool); 3] = [(whole, true), (in_pieces, true), (of_unknown_length, false)];
         for (form, is_sized) in forms {
             for (accepts, length, expect) in [
                 (true, threshold, false),
