@@ -1,8 +1,9 @@
-//! Makes the programs ready that use other clients of Kubernetes (`tests/clients`): Python's, Go's and the `kube` crate.
+//! Makes the programs ready that use other clients of Kubernetes (`tests/clients`): Python's, JavaScript's, Go's and
+//! the `kube` crate.
 //!
 //! Each has dependencies of its own, pinned beside it, and is left out with a word where its language is not installed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
@@ -18,6 +19,9 @@ pub(crate) fn prepare() -> Result<()> {
     if is_there("python3") {
         python(&sources.join("python"), &target.join("python"))?;
     }
+    if is_there("node") && is_there("npm") {
+        node(&sources.join("node"), &target.join("node"))?;
+    }
     if is_there("go") {
         go(&sources.join("go"), &target.join("go"))?;
     }
@@ -26,12 +30,9 @@ pub(crate) fn prepare() -> Result<()> {
 
 fn python(sources: &Path, target: &Path) -> Result<()> {
     let wanted = sources.join("requirements.txt");
-    // What was installed, so that nothing is asked of anybody when that is what is wanted.
-    let installed = target.join("requirements.txt");
-    let text = std::fs::read_to_string(&wanted)?;
-    if std::fs::read_to_string(&installed).is_ok_and(|found| found == text) {
+    let Some(installed) = Installed::unless_current(&wanted, target)? else {
         return Ok(());
-    }
+    };
     run(
         Command::new("python3")
             .args(["-m", "venv", "--clear"])
@@ -51,7 +52,51 @@ fn python(sources: &Path, target: &Path) -> Result<()> {
             .arg(&wanted),
         "installing the Python client",
     )?;
-    Ok(std::fs::write(installed, text)?)
+    installed.note()
+}
+
+/// The packages, and beside them links to the scenarios, which look for packages where they are, and to the interpreter.
+fn node(sources: &Path, target: &Path) -> Result<()> {
+    let wanted = sources.join("package-lock.json");
+    let Some(installed) = Installed::unless_current(&wanted, target)? else {
+        return Ok(());
+    };
+    let _ = std::fs::remove_dir_all(target);
+    std::fs::create_dir_all(target)?;
+    for file in ["package.json", "package-lock.json"] {
+        std::fs::copy(sources.join(file), target.join(file))?;
+    }
+    run(
+        Command::new("npm")
+            .current_dir(target)
+            .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]),
+        "installing the JavaScript client",
+    )?;
+    let interpreter = Command::new("node").args(["-p", "process.execPath"]).output()?;
+    let interpreter = String::from_utf8(interpreter.stdout)?;
+    std::os::unix::fs::symlink(sources.join("scenarios.mjs"), target.join("scenarios.mjs"))?;
+    std::os::unix::fs::symlink(interpreter.trim(), target.join("node"))?;
+    installed.note()
+}
+
+/// What is to be noted as installed, so that nothing is asked of anybody when that is what is wanted.
+struct Installed {
+    note: PathBuf,
+    wanted: String,
+}
+
+impl Installed {
+    /// `None` if what the file `wanted` asks for is there already.
+    fn unless_current(wanted: &Path, target: &Path) -> Result<Option<Self>> {
+        let note = target.join("installed.txt");
+        let wanted = std::fs::read_to_string(wanted)?;
+        let is_current = std::fs::read_to_string(&note).is_ok_and(|found| found == wanted);
+        Ok((!is_current).then_some(Self { note, wanted }))
+    }
+
+    fn note(self) -> Result<()> {
+        Ok(std::fs::write(self.note, self.wanted)?)
+    }
 }
 
 fn go(sources: &Path, target: &Path) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Programs that use other clients of Kubernetes, each against a server of its own.
 //!
-//! `python/`, `go/` and `kube/` hold a program each, with dependencies of its own that never enter this workspace. `cargo xtask
+//! `python/`, `node/`, `go/` and `kube/` hold a program each, with dependencies of its own that never enter this workspace. `cargo xtask
 //! clients` makes them ready; `KUBEWRIGHT_CLIENTS` names another folder where they are. A client whose program is not there is
 //! shown as skipped.
 //!
@@ -23,12 +23,12 @@ struct Client {
     name: &'static str,
     /// The program, below the folder of `cargo xtask clients`.
     program: &'static str,
-    /// What comes before the name of the scenario; `{sources}` is the client's folder here.
+    /// What comes before the name of the scenario; `{sources}` is the client's folder here, and `{made}` the program's.
     arguments: &'static [&'static str],
     scenarios: &'static [&'static str],
 }
 
-const CLIENTS: [Client; 3] = [
+const CLIENTS: [Client; 4] = [
     Client {
         name: "python",
         program: "python/bin/python",
@@ -43,6 +43,21 @@ const CLIENTS: [Client; 3] = [
             "subresources",
             "custom_resources",
             "errors",
+        ],
+    },
+    Client {
+        name: "node",
+        program: "node/node",
+        // The script is a link beside the packages it needs, which are looked for where the link is.
+        arguments: &["--preserve-symlinks-main", "{made}/scenarios.mjs"],
+        scenarios: &[
+            "crud",
+            "list",
+            "watch",
+            "informer",
+            "patches",
+            "server_side_apply",
+            "dynamic_objects",
         ],
     },
     Client {
@@ -116,10 +131,12 @@ fn run(client: &Client, program: &Path, scenario: &str, runtime: &Handle) -> Res
     let env = runtime.block_on(ServedEnv::start(TestEnvOptions::without_controllers(), provider))?;
     env.write_kubeconfig(&config)?;
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join(client.name);
-    let arguments = client
-        .arguments
-        .iter()
-        .map(|argument| argument.replace("{sources}", &sources.display().to_string()));
+    let made = program.parent().unwrap_or(program);
+    let arguments = client.arguments.iter().map(|argument| {
+        argument
+            .replace("{sources}", &sources.display().to_string())
+            .replace("{made}", &made.display().to_string())
+    });
     let output = Command::new(program)
         .args(arguments)
         .arg(scenario)

@@ -6,10 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use kubewright_apiserver::serving::{Authority, Listening};
-use kubewright_net::{Identity, ServeLimits, kubeconfig};
-use kubewright_testing::{TestEnv, TestEnvOptions};
-use tokio::net::TcpListener;
+use kubewright_testing::{ServedEnv, TestEnvOptions};
 use tokio::runtime::{Handle, Runtime};
 
 /// The runtime on which all servers of this process run.
@@ -98,21 +95,22 @@ impl Shared {
     }
 }
 
-struct Cluster {
-    env: TestEnv,
-    serving: Listening,
-}
-
 /// A server that stops when it is dropped.
 struct Running {
     runtime: Handle,
-    cluster: Option<Cluster>,
+    cluster: Option<ServedEnv>,
 }
 
 impl Running {
     /// Starts a server and writes a kubeconfig for its administrator.
     fn start(runtime: &Handle, config: &Path, behind: Behind) -> Result<Self> {
-        let cluster = runtime.block_on(serve(config, behind))?;
+        let options = match behind {
+            Behind::Nothing => TestEnvOptions::without_controllers(),
+            Behind::Controllers | Behind::Shared => TestEnvOptions::default(),
+        };
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let cluster = runtime.block_on(ServedEnv::start(options, provider))?;
+        cluster.write_kubeconfig(config)?;
         Ok(Self {
             runtime: runtime.clone(),
             cluster: Some(cluster),
@@ -227,12 +225,8 @@ impl Kubectl {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if let Some(Cluster { env, serving }) = self.cluster.take() {
-            let stopped = self.runtime.block_on(async {
-                let stopped = env.stop().await;
-                serving.stop().await;
-                stopped
-            });
+        if let Some(cluster) = self.cluster.take() {
+            let stopped = self.runtime.block_on(cluster.stop());
             // A scenario that failed has said why already.
             if let Err(error) = stopped.map_err(anyhow::Error::from) {
                 assert!(
@@ -290,28 +284,6 @@ impl std::fmt::Display for Output {
             self.command, self.code, self.stdout, self.stderr
         )
     }
-}
-
-async fn serve(config: &Path, behind: Behind) -> Result<Cluster> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let address = listener.local_addr()?;
-    let authority = Authority::new(Arc::new(rustls::crypto::ring::default_provider()))?;
-    let mut options = match behind {
-        Behind::Nothing => TestEnvOptions::without_controllers(),
-        Behind::Controllers | Behind::Shared => TestEnvOptions::default(),
-    };
-    options.server.client_certificates = Some(authority.verifier()?);
-    options.server.advertise_address = address;
-    options.controllers.root_ca = Some(authority.certificate_pem());
-    let env = TestEnv::start(options).await?;
-    let tls = authority.server_config(&[address.ip()])?;
-    let serving = Listening::start(env.server(), listener, Some(tls), ServeLimits::default())?;
-    let admin = Identity::new("admin", ["system:masters"]);
-    kubeconfig::merge_entry(
-        config,
-        &authority.kubeconfig_entry("kubewright", address, &admin)?,
-    )?;
-    Ok(Cluster { env, serving })
 }
 
 /// Splits a line at blanks; single quotes hold words together.

@@ -116,6 +116,7 @@ const ALL: &[Scenario] = &[
     shared("server_side_diff", server_side::diff),
     alone("pods_without_nodes", pods::without_nodes),
     alone("drain", pods::drain),
+    alone("drain_waits_for_budgets", pods::drain_waits_for_budgets),
     shared("get_formats", read::formats),
     shared("get_selection", read::selection),
     shared("get_watch", read::watch),

@@ -63,6 +63,40 @@ pub(crate) fn drain(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
+pub(crate) fn drain_waits_for_budgets(kubectl: &Kubectl) -> Result<()> {
+    // Nobody counts healthy pods here: what the budget allows is what its status says.
+    let allow = |disruptions: u32| {
+        let status =
+            format!("{{\"status\":{{\"observedGeneration\":1,\"disruptionsAllowed\":{disruptions}}}}}");
+        kubectl.run(&format!(
+            "patch pdb guard --subresource=status --type=merge -p '{status}'"
+        ))
+    };
+    kubectl.run_with("create -f -", NODE)?;
+    kubectl.run_with("create -f -", &pod("guarded", "guarded"))?;
+    kubectl.run("create poddisruptionbudget guard --selector=app=guarded --min-available=1")?;
+    // A budget counts once somebody has looked at it.
+    kubectl.fail("drain worker --force --timeout=1s")?.complains(&[
+        "error when evicting pods/\"guarded\" -n \"default\" (will retry after 5s)",
+        "global timeout reached: 1s",
+    ])?;
+    allow(0)?;
+    kubectl.fail("drain worker --force --timeout=1s")?.complains(&[
+        "(will retry after 5s): Cannot evict pod as it would violate the pod's disruption budget.",
+        "global timeout reached: 1s",
+    ])?;
+    kubectl.run("get pod guarded")?;
+    allow(1)?;
+    kubectl
+        .run("drain worker --force --timeout=10s")?
+        .has(&["pod/guarded evicted", "node/worker drained"])?;
+    kubectl.fail("get pod guarded")?.complains(&["NotFound"])?;
+    kubectl
+        .run("get pdb guard -o jsonpath={.status.disruptionsAllowed}")?
+        .has(&["0"])?;
+    Ok(())
+}
+
 const NODE: &str = "
 apiVersion: v1
 kind: Node
