@@ -34,12 +34,23 @@ impl Target {
         })
     }
 
-    /// Sends a request, which must succeed, and gives the body of the answer.
+    /// Sends a request with a body in JSON, which must succeed, and gives the body of the answer.
     pub async fn send(&self, method: &str, path: &str, body: Vec<u8>) -> Result<bytes::Bytes> {
+        self.send_as(method, path, "application/json", body).await
+    }
+
+    /// Sends a request, which must succeed, and gives the body of the answer.
+    pub async fn send_as(
+        &self,
+        method: &str,
+        path: &str,
+        media_type: &str,
+        body: Vec<u8>,
+    ) -> Result<bytes::Bytes> {
         let request = Request::builder()
             .method(method)
             .uri(path)
-            .header("content-type", "application/json")
+            .header("content-type", media_type)
             .extension(self.admin.clone())
             .body(Body::from(body))?;
         let response = self.service.send(request).await?;
