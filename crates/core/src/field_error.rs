@@ -27,7 +27,7 @@ impl FieldPath {
         if self.0.is_empty() {
             Self(field.to_owned())
         } else {
-            Self(format!("{}.{field}", self.0))
+            Self([&*self.0, ".", field].concat())
         }
     }
 
@@ -40,7 +40,7 @@ impl FieldPath {
     /// An entry of this map.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
-        Self(format!("{}[{key}]", self.0))
+        Self([&*self.0, "[", key, "]"].concat())
     }
 
     /// The path as text; upstream prints `<nil>` for the object itself.

@@ -3,6 +3,7 @@
 //! Everything borrows from the included text or from arenas that live as long as the process, so every reference is
 //! `'static` and every enum is `Copy`.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use crate::table;
@@ -192,7 +193,7 @@ impl Type {
 
     /// The field with this JSON name.
     pub fn field(&self, json_name: &str) -> Option<&'static Field> {
-        let at = self.fields.binary_search_by(|f| f.name.cmp(json_name)).ok()?;
+        let at = self.fields.binary_search_by(|f| order(f.name, json_name)).ok()?;
         self.fields.get(at)
     }
 
@@ -212,6 +213,12 @@ impl Type {
         let fields = self.fields;
         self.by_tag.iter().map(move |&at| &fields[usize::from(at)])
     }
+}
+
+/// The order of two names. Most differ in their first bytes, which are compared in less time than it takes to call `memcmp`.
+fn order(left: &str, right: &str) -> Ordering {
+    let (left, right) = (left.as_bytes(), right.as_bytes());
+    left.first().cmp(&right.first()).then_with(|| left.cmp(right))
 }
 
 /// One field of an object.

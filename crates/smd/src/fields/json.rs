@@ -84,6 +84,9 @@ impl PathElement {
 
     /// Writes the form that FieldsV1 has as keys.
     pub fn encode(&self) -> String {
+        if let Self::Field(name) = self {
+            return ["f:", name].concat();
+        }
         let mut text = String::new();
         self.encode_into(&mut text);
         text
@@ -158,6 +161,53 @@ impl FieldSet {
     /// As [`from_json`](Self::from_json).
     pub fn from_value(value: &Value) -> Result<Self, serde_json::Error> {
         Self::deserialize(value)
+    }
+
+    /// Reads FieldsV1 that is written as [`to_value`](Self::to_value) writes it; `None` where it is written in another way, or is
+    /// none.
+    pub(crate) fn from_written(value: &Value) -> Option<Self> {
+        let mut nodes = 0;
+        let (set, own) = Self::from_members(value.as_object()?, 0, &mut nodes)?;
+        (own == Own::Without).then_some(set)
+    }
+
+    fn from_members(
+        members: &serde_json::Map<String, Value>,
+        depth: usize,
+        nodes: &mut usize,
+    ) -> Option<(Self, Own)> {
+        *nodes += members.len();
+        if depth > MAX_DEPTH || *nodes > MAX_NODES {
+            return None;
+        }
+        let mut set = Self {
+            nodes: Vec::with_capacity(members.len()),
+        };
+        let mut own = Own::Without;
+        for (name, value) in members {
+            let below = value.as_object()?;
+            if name == "." {
+                if !below.is_empty() {
+                    return None;
+                }
+                own = Own::With;
+                continue;
+            }
+            let element = match name.strip_prefix("f:") {
+                Some(name) => PathElement::field(name),
+                None => {
+                    let element = PathElement::parse(name).ok()?;
+                    (element.encode() == *name).then_some(element)?
+                }
+            };
+            let (below, below_own) = Self::from_members(below, depth + 1, nodes)?;
+            let member = below_own == Own::With || below.is_empty();
+            set.push(element, member, below);
+        }
+        // What two names stand for, and a field by itself with nothing below it, would be written in another way.
+        let written = set.nodes.len() + usize::from(own == Own::With);
+        let is_as_written = written == members.len() && (own == Own::Without || !set.is_empty());
+        is_as_written.then_some((set, own))
     }
 
     /// Writes FieldsV1 as upstream does, byte for byte.

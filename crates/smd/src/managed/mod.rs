@@ -3,6 +3,7 @@
 //! Upstream: apimachinery `pkg/util/managedfields/internal/managedfields.go`. Entries are decoded to a map from managers
 //! to sets, changed by the [`updater`](crate::updater), and encoded again in a fixed order.
 
+pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
 use jiff::Timestamp;
+use jiff::tz::Offset;
 use kubewright_core::{FieldError, FieldPath};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -71,8 +73,7 @@ pub struct ManagerId {
 impl ManagerId {
     /// The identity of who writes in a version. An empty name becomes `unknown`.
     pub fn new(manager: &str, operation: Operation, api_version: &str, subresource: &str) -> Self {
-        let manager = if manager.is_empty() { "unknown" } else { manager };
-        Self::exact(manager, operation, api_version, subresource)
+        Self::exact(named(manager), operation, api_version, subresource)
     }
 
     fn exact(manager: &str, operation: Operation, api_version: &str, subresource: &str) -> Self {
@@ -87,6 +88,11 @@ impl ManagerId {
             subresource: subresource.to_owned(),
         }
     }
+}
+
+/// The name that who gives none goes by.
+pub(crate) fn named(manager: &str) -> &str {
+    if manager.is_empty() { "unknown" } else { manager }
 }
 
 impl Ord for ManagerId {
@@ -233,10 +239,13 @@ impl Managed {
             let manager = entry.manager.unwrap_or_default();
             let set = match value.get("fieldsV1") {
                 None | Some(Value::Null) => FieldSet::new(),
-                Some(fields) => FieldSet::from_value(fields).map_err(|error| DecodeError::Set {
-                    manager: manager.to_owned(),
-                    reason: error.to_string(),
-                })?,
+                Some(fields) => match FieldSet::from_written(fields) {
+                    Some(set) => set,
+                    None => FieldSet::from_value(fields).map_err(|error| DecodeError::Set {
+                        manager: manager.to_owned(),
+                        reason: error.to_string(),
+                    })?,
+                },
             };
             let time = match entry.time {
                 None | Some("") => None,
@@ -296,13 +305,92 @@ impl Managed {
             member("operation", set.operation.as_str());
             member("subresource", &id.subresource);
             if let Some(time) = time {
-                member("time", &time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+                member("time", &time_text(time));
             }
             entry.insert("fieldsV1".to_owned(), set.set.to_value());
             Value::Object(entry)
         });
         Some(entries.collect())
     }
+}
+
+/// A time as entries have it: in UTC, to the second.
+pub(crate) fn time_text(time: Timestamp) -> String {
+    let civil = Offset::UTC.to_datetime(time);
+    let (Ok(year @ 1000..=9999), month, day) = (u16::try_from(civil.year()), civil.month(), civil.day())
+    else {
+        return time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    };
+    let mut text = String::with_capacity("2006-01-02T15:04:05Z".len());
+    let [century, of_century] =
+        [year / 100, year % 100].map(|number| u8::try_from(number).unwrap_or_default());
+    let [month, day, hour, minute, second] =
+        [month, day, civil.hour(), civil.minute(), civil.second()].map(i8::unsigned_abs);
+    for (number, behind) in [
+        (century, None),
+        (of_century, Some('-')),
+        (month, Some('-')),
+        (day, Some('T')),
+        (hour, Some(':')),
+        (minute, Some(':')),
+        (second, Some('Z')),
+    ] {
+        text.extend([number / 10, number % 10].map(|digit| char::from(b'0' + digit)));
+        text.extend(behind);
+    }
+    text
+}
+
+/// Whether a text is a time as objects and their entries have it: in UTC, to the second, such as `2006-01-02T15:04:05Z`. Texts for
+/// which it holds are in the order of their times. False for some times of no practical use: before 1971 and from 9999 on.
+pub fn is_time(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let number = |from: usize, to: usize| -> Option<usize> {
+        let digits = bytes.get(from..to)?;
+        let is_number = digits.iter().all(u8::is_ascii_digit);
+        is_number.then(|| {
+            digits
+                .iter()
+                .fold(0, |number, digit| number * 10 + usize::from(digit - b'0'))
+        })
+    };
+    let has_form = matches!(
+        *bytes,
+        [
+            _,
+            _,
+            _,
+            _,
+            b'-',
+            _,
+            _,
+            b'-',
+            _,
+            _,
+            b'T',
+            _,
+            _,
+            b':',
+            _,
+            _,
+            b':',
+            _,
+            _,
+            b'Z'
+        ]
+    );
+    let (true, Some(year), Some(month), Some(day)) = (has_form, number(0, 4), number(5, 7), number(8, 10))
+    else {
+        return false;
+    };
+    let is_below = |from: usize, limit: usize| number(from, from + 2).is_some_and(|number| number < limit);
+    (1971..9999).contains(&year)
+        && (1..=12).contains(&month)
+        // What days the end of a month has is left to who reads all times.
+        && (1..=28).contains(&day) | (day > 28 && text.parse::<Timestamp>().is_ok())
+        && is_below(11, 24)
+        && is_below(14, 60)
+        && is_below(17, 60)
 }
 
 /// What entries without a time sort as.
@@ -329,6 +417,10 @@ pub fn manager_name(given: &str, user_agent: &str) -> String {
     name
 }
 
+fn is_manager(name: &str) -> bool {
+    name.len() <= MAX_MANAGER_LENGTH && name.chars().all(is_printable)
+}
+
 /// Checks the name of a manager, as options and entries have it (`ValidateFieldManager` of apimachinery
 /// `apis/meta/v1/validation`).
 pub fn validate_manager(name: &str, path: &FieldPath) -> Vec<FieldError> {
@@ -347,12 +439,15 @@ pub fn validate_manager(name: &str, path: &FieldPath) -> Vec<FieldError> {
 pub fn validate_entries(entries: &Value, path: &FieldPath) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (index, entry) in entries.as_array().into_iter().flatten().enumerate() {
-        let path = path.index(index);
+        let path = || path.index(index);
         let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
         match text("operation") {
-            "" => errors.push(FieldError::required(path.child("operation"), "must not be empty")),
+            "" => errors.push(FieldError::required(
+                path().child("operation"),
+                "must not be empty",
+            )),
             operation if Operation::parse(operation).is_none() => errors.push(FieldError::not_supported(
-                path.child("operation"),
+                path().child("operation"),
                 operation,
                 &["Apply", "Update"],
             )),
@@ -361,15 +456,17 @@ pub fn validate_entries(entries: &Value, path: &FieldPath) -> Vec<FieldError> {
         let fields_type = text("fieldsType");
         if !fields_type.is_empty() && fields_type != FIELDS_V1 {
             errors.push(FieldError::invalid(
-                path.child("fieldsType"),
+                path().child("fieldsType"),
                 fields_type,
                 "must be `FieldsV1`",
             ));
         }
-        errors.extend(validate_manager(text("manager"), &path.child("manager")));
+        if !is_manager(text("manager")) {
+            errors.extend(validate_manager(text("manager"), &path().child("manager")));
+        }
         if text("subresource").len() > MAX_SUBRESOURCE_LENGTH {
             errors.push(FieldError::too_long(
-                path.child("subresource"),
+                path().child("subresource"),
                 MAX_SUBRESOURCE_LENGTH,
             ));
         }

@@ -5,6 +5,41 @@ use serde_json::{Value, json};
 use super::*;
 
 #[test]
+fn times_are_written_as_they_are_recognised() {
+    for (text, expect) in [
+        ("2026-11-28T05:39:01Z", true),
+        ("1971-01-01T00:00:00Z", true),
+        ("9998-12-31T23:59:59Z", true),
+        ("2024-02-29T00:00:00Z", true),
+        ("2023-02-29T00:00:00Z", false),
+        ("2023-04-31T00:00:00Z", false),
+        ("2026-13-01T00:00:00Z", false),
+        ("2026-00-01T00:00:00Z", false),
+        ("2026-01-00T00:00:00Z", false),
+        ("2026-01-01T24:00:00Z", false),
+        ("2026-01-01T00:60:00Z", false),
+        ("2026-01-01T00:00:60Z", false),
+        ("1970-01-01T00:00:00Z", false),
+        ("9999-01-01T00:00:00Z", false),
+        ("2026-01-01t00:00:00Z", false),
+        ("2026-01-01T00:00:00z", false),
+        ("2026-01-01T00:00:00.0Z", false),
+        ("2026-01-01T00:00:00+00:00", false),
+        ("+026-01-01T00:00:00Z", false),
+        ("", false),
+    ] {
+        assert_eq!(is_time(text), expect, "{text}");
+        if expect {
+            assert_eq!(time_text(text.parse().unwrap()), text);
+        }
+    }
+    for seconds in [-62_135_596_801, -1, 0, 951_782_400, 253_370_764_800] {
+        let time = Timestamp::from_second(seconds).unwrap();
+        assert_eq!(time_text(time), time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    }
+}
+
+#[test]
 fn entries_are_sorted() {
     let entry = |manager: &str, operation: &str, version: &str, subresource: &str, time: &str| {
         let mut entry = json!({

@@ -8,6 +8,7 @@ mod conflict;
 mod error;
 mod extract;
 mod last_applied;
+mod same_owner;
 #[cfg(test)]
 mod tests;
 mod timestamps;
@@ -30,10 +31,11 @@ pub use timestamps::restore_times;
 pub use versions::{ConversionError, OneType, Versions};
 
 use crate::fields::{FieldSet, Path, ResetFields};
-use crate::managed::{Managed, ManagerId, Managers, Operation};
-use crate::typed::{Duplicates, validate};
+use crate::managed::{Managed, ManagerId, Managers, Operation, rows};
+use crate::typed::{Duplicates, TypeErrors, fits, validate};
 use crate::types::TypeRef;
 use crate::updater::Updater;
+use same_owner::Outcome;
 use unchanged::is_unchanged;
 
 /// The most entries that updates may have in an object: the oldest are merged beyond that
@@ -115,6 +117,19 @@ impl FieldManager<'_> {
     /// What is as it was keeps its entries without the cost of a comparison field by field.
     pub fn update_or_keep(&self, live: &Value, mut new: Value, manager: &str) -> Value {
         let given = take_entries(&mut new);
+        // Entries that a user sends do not count in a write to a subresource.
+        let before = given.as_ref().filter(|_| self.subresource.is_empty());
+        if let Some(before) = before.or_else(|| entries(live))
+            && let Some(outcome) = self.same_owners(live, &new, before, manager)
+        {
+            let given = given.filter(|_| self.subresource.is_empty());
+            let mut after = given.or_else(|| entries(live).cloned()).unwrap_or_default();
+            if let Outcome::Renewed(index) = outcome {
+                rows::renew(&mut after, index, self.now);
+            }
+            set_entries(&mut new, Some(after));
+            return new;
+        }
         if self.keeps_entries(live, given.as_ref()) && is_unchanged(&new, live) {
             set_entries(&mut new, entries(live).cloned());
             return new;
@@ -269,11 +284,11 @@ impl FieldManager<'_> {
     ) -> Result<Managed, ManagerError> {
         let ty = self.type_of_request()?;
         let (live, new) = (self.in_version(live)?, self.in_version(new)?);
-        validate(&new, ty, Duplicates::Allowed).map_err(|errors| ManagerError::New {
+        check(&new, ty).map_err(|errors| ManagerError::New {
             object: self.name_of(&new),
             errors,
         })?;
-        validate(&live, ty, Duplicates::Allowed).map_err(|errors| ManagerError::Live {
+        check(&live, ty).map_err(|errors| ManagerError::Live {
             object: self.name_of(&live),
             errors,
         })?;
@@ -338,7 +353,7 @@ impl FieldManager<'_> {
             object: self.name_of(config),
             errors,
         })?;
-        validate(&live, ty, Duplicates::Allowed).map_err(|errors| ManagerError::Live {
+        check(&live, ty).map_err(|errors| ManagerError::Live {
             object: self.name_of(&live),
             errors,
         })?;
@@ -398,19 +413,32 @@ const UNOWNED_METADATA: [&str; 9] = [
     "resourceVersion",
 ];
 
+/// Checks an object that may have the same item twice: what is there is not refused for that.
+fn check(object: &Value, ty: TypeRef<'_>) -> Result<(), TypeErrors> {
+    if fits(object, ty) {
+        return Ok(());
+    }
+    validate(object, ty, Duplicates::Allowed)
+}
+
 /// What says which object it is, or is the server's, is owned by nobody.
 fn strip_meta(managers: &mut Managers, id: &ManagerId) {
+    if let Some(mut owned) = managers.remove(id) {
+        owned.set = strip_unowned(owned.set);
+        if !owned.set.is_empty() {
+            managers.insert(id.clone(), owned);
+        }
+    }
+}
+
+/// A set without what nobody owns.
+fn strip_unowned(set: FieldSet) -> FieldSet {
     static STRIPPED: LazyLock<FieldSet> = LazyLock::new(|| {
         let top = ["apiVersion", "kind", "metadata"].map(|name| Path::of_fields([name]));
         let metadata = UNOWNED_METADATA.map(|name| Path::of_fields(["metadata", name]));
         top.into_iter().chain(metadata).collect()
     });
-    if let Some(mut owned) = managers.remove(id) {
-        owned.set = owned.set.difference(&STRIPPED);
-        if !owned.set.is_empty() {
-            managers.insert(id.clone(), owned);
-        }
-    }
+    set.difference(&STRIPPED)
 }
 
 /// Whether entries that a user sends mean that there shall be none: an empty list, or one with one empty entry.

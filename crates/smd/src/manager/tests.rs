@@ -1,5 +1,7 @@
 //! Rows taken from what upstream's field manager tests and real servers show.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -578,6 +580,75 @@ fn config(letter: char) -> impl Strategy<Value = Value> {
     let member = prop_oneof![leaf, below.prop_map(|members| json!(members))];
     prop::collection::btree_map(name, member, 1..4)
         .prop_map(|spec| json!({"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "n"}, "spec": spec}))
+}
+
+/// Some histories of updates, by the road that compares all and by the one that is shorter where owners stay who they are.
+#[test]
+fn owners_that_stay_are_found_out() {
+    let mut stayed = BTreeMap::<_, usize>::new();
+    let mut check = |live: &Value, new: Value, name: &str, seconds: i64| {
+        let manager = custom(seconds);
+        let given = new["metadata"].get("managedFields");
+        let bare = {
+            let mut bare = new.clone();
+            bare["metadata"].as_object_mut().unwrap().remove("managedFields");
+            bare
+        };
+        let before = given.or_else(|| entries(live)).unwrap();
+        let outcome = manager.same_owners(live, &bare, before, name);
+        *stayed.entry(format!("{outcome:?}")).or_default() += 1;
+        let expect = manager.update(live, new.clone(), name).unwrap();
+        assert_eq!(manager.update_or_keep(live, new, name), expect, "{outcome:?}");
+        expect
+    };
+    let with = |live: &Value, member: &str, value: Value| {
+        let mut new = live.clone();
+        new["spec"][member] = value;
+        new
+    };
+    let config = json!({"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "n", "uid": "u"}, "spec": {"x": 1, "y": {"z": 1}}});
+    let first = custom(0).apply(None, &config, "applier", Force::No).unwrap();
+    let one = check(&first, with(&first, "a", json!(1)), "one", 1);
+    let two = check(&one, with(&one, "b", json!({"c": [1]})), "two", 2);
+    // Who wrote first has written last now, and its entry goes behind the other's.
+    let later = check(&two, with(&two, "a", json!(2)), "one", 3);
+    assert_eq!(entries(&later).unwrap()[2]["manager"], "one");
+    check(&later, with(&later, "a", json!(3)), "", 3);
+    check(&later, with(&later, "b", json!({"c": [1, 2]})), "one", 4);
+    check(&later, with(&later, "x", json!(2)), "one", 4);
+    check(&later, with(&later, "y", json!({"z": 2})), "two", 4);
+    check(&later, with(&later, "b", json!({})), "two", 4);
+    // What nobody owns.
+    let mut moved = later.clone();
+    moved["metadata"]["generation"] = json!(7);
+    check(&later, moved, "one", 5);
+    check(&later, with(&later, "a", json!(4)), "one", 5);
+    // Entries that are not as they are written.
+    let mut odd = with(&later, "a", json!(9));
+    odd["metadata"]["managedFields"][2]["fieldsV1"]["f:spec"]["f:gone"] = json!({"k:{\"n\": 1}": {}});
+    check(&later, odd, "one", 5);
+    let mut doubled = with(&later, "a", json!(9));
+    let entry = entries(&later).unwrap()[2].clone();
+    doubled["metadata"]["managedFields"]
+        .as_array_mut()
+        .unwrap()
+        .push(entry);
+    check(&later, doubled, "one", 5);
+    let mut without_times = with(&later, "a", json!(9));
+    for entry in without_times["metadata"]["managedFields"].as_array_mut().unwrap() {
+        entry.as_object_mut().unwrap().remove("time");
+    }
+    check(&later, without_times, "one", 5);
+    let expect = [
+        ("None", 10),
+        ("Some(Renewed(1))", 1),
+        ("Some(Renewed(2))", 1),
+        ("Some(Same)", 1),
+    ];
+    assert_eq!(
+        stayed,
+        expect.map(|(outcome, count)| (outcome.to_owned(), count)).into()
+    );
 }
 
 proptest! {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::Shape;
 use super::error::TypeErrors;
+use super::fits::fits;
 use super::items::{sorted_items, take_run};
 use super::validate::scalar_mismatch;
 use crate::fields::{FieldSet, Filter, PathElement, equal};
@@ -44,14 +45,26 @@ impl Comparison {
 /// # Errors
 /// Where a value does not fit its type so that it cannot be compared.
 pub fn compare(left: &Value, right: &Value, ty: TypeRef<'_>) -> Result<Comparison, TypeErrors> {
+    if let Some(comparison) = compare_fitting(left, right, ty) {
+        return Ok(comparison);
+    }
+    compare_any(left, right, ty)
+}
+
+/// The same for values that need not fit the type.
+pub(super) fn compare_any(left: &Value, right: &Value, ty: TypeRef<'_>) -> Result<Comparison, TypeErrors> {
     let mut walk = Walk::default();
     let difference = walk.visit(Some(left), Some(right), ty);
     walk.errors.into_result()?;
-    Ok(Comparison {
-        removed: difference.removed.below,
-        modified: difference.modified.below,
-        added: difference.added.below,
-    })
+    Ok(difference.into_comparison())
+}
+
+/// Compares two values of one type, of which most is the same; `None` where one does not fit the type
+/// ([`validate`](super::validate())).
+pub(crate) fn compare_fitting(left: &Value, right: &Value, ty: TypeRef<'_>) -> Option<Comparison> {
+    let mut walk = Walk::default();
+    let difference = walk.visit_fitting(left, right, ty)?;
+    walk.errors.0.is_empty().then(|| difference.into_comparison())
 }
 
 #[derive(Default)]
@@ -79,6 +92,14 @@ struct Difference {
 impl Difference {
     fn is_same(&self) -> bool {
         self.removed.is_empty() && self.modified.is_empty() && self.added.is_empty()
+    }
+
+    fn into_comparison(self) -> Comparison {
+        Comparison {
+            removed: self.removed.below,
+            modified: self.modified.below,
+            added: self.added.below,
+        }
     }
 
     /// Takes in the difference of a value below.
@@ -118,6 +139,34 @@ struct Walk {
 }
 
 impl Walk {
+    /// What [`visit`](Self::visit) says of two values that fit the type; `None` where one does not.
+    fn visit_fitting(&mut self, left: &Value, right: &Value, ty: TypeRef<'_>) -> Option<Difference> {
+        if let (Value::Object(old), Value::Object(new)) = (left, right)
+            && let Some(map) = ty.map().filter(|map| !map.is_atomic())
+        {
+            let mut difference = Difference::default();
+            for (name, left, right) in zip(Some(old), Some(new)) {
+                let ty = map.field(name).or_else(|| map.element())?;
+                let below = match (left, right) {
+                    (Some(left), Some(right)) => self.visit_fitting(left, right, ty)?,
+                    (left, right) => {
+                        left.or(right).filter(|value| fits(value, ty))?;
+                        self.visit(left, right, ty)
+                    }
+                };
+                difference.push(below, || PathElement::field(name));
+            }
+            return Some(difference);
+        }
+        if !fits(right, ty) {
+            return None;
+        }
+        if left == right {
+            return Some(Difference::default());
+        }
+        fits(left, ty).then(|| self.visit(Some(left), Some(right), ty))
+    }
+
     /// One of the values must be there.
     fn visit(&mut self, left: Option<&Value>, right: Option<&Value>, ty: TypeRef<'_>) -> Difference {
         let mut difference = Difference::default();

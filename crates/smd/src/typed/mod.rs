@@ -6,6 +6,7 @@
 mod compare;
 mod error;
 mod field_set;
+mod fits;
 mod items;
 mod merge;
 mod reconcile;
@@ -14,9 +15,11 @@ mod remove;
 mod tests;
 mod validate;
 
+pub(crate) use compare::compare_fitting;
 pub use compare::{Comparison, compare};
 pub use error::{Mismatch, TypeErrors};
 pub use field_set::field_set;
+pub(crate) use fits::fits;
 pub use merge::merge;
 pub use reconcile::reconcile;
 pub use remove::{extract_items, remove_items};

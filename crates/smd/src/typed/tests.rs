@@ -139,6 +139,12 @@ proptest! {
     fn nothing_panics_on_any_json(left in any_json(), right in any_json()) {
         for ty in [TypeRef::named("io.k8s.api.core.v1.Pod").unwrap(), TypeRef::DEDUCED, TypeRef::UNTYPED] {
             let _ = validate(&left, ty, Duplicates::Refused);
+            prop_assert_eq!(fits(&left, ty), validate(&left, ty, Duplicates::Allowed).is_ok());
+            let fitting = compare_fitting(&left, &right, ty);
+            prop_assert!(fitting.is_none() || fits(&left, ty) && fits(&right, ty));
+            if let Some(fitting) = fitting {
+                prop_assert_eq!(Ok(fitting), compare::compare_any(&left, &right, ty));
+            }
             let set = field_set(&left, ty);
             let _ = compare(&left, &right, ty);
             let _ = merge(&left, &right, ty);

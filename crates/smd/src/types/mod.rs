@@ -138,6 +138,11 @@ impl<'t> TypeRef<'t> {
         }
     }
 
+    /// Whether every value is of this type, and all that is in it.
+    pub(crate) fn takes_anything(self) -> bool {
+        matches!(self.0, Repr::Deduced | Repr::Untyped)
+    }
+
     fn is_deduced(self) -> bool {
         matches!(self.0, Repr::Deduced)
     }
