@@ -12,7 +12,9 @@ use serde_json::{Map, Value};
 
 use crate::registry::path::{self, MAX_FINDINGS};
 
+pub(crate) mod plain;
 mod syntax;
+pub(crate) mod write;
 
 /// A value and what is strange about its text.
 #[derive(Debug)]
@@ -27,6 +29,12 @@ pub(crate) struct Document {
 /// # Errors
 /// What is wrong with the text, in Go's words.
 pub(crate) fn read(bytes: &[u8]) -> Result<Document, String> {
+    if let Some(value) = plain::read(bytes) {
+        return Ok(Document {
+            value,
+            duplicate_fields: Vec::new(),
+        });
+    }
     let error = match parse(bytes) {
         Ok(document) => return Ok(document),
         Err(error) => error,
@@ -38,6 +46,14 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, String> {
         Some(repaired) => parse(&repaired).map_err(|error| error.to_string()),
         None => Err(error.to_string()),
     }
+}
+
+/// Reads a text that [`write::value`] wrote, or somebody else who writes JSON: the last of two members with one name counts.
+///
+/// # Errors
+/// Where the text is no JSON, or nested too deeply.
+pub(crate) fn decode(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    plain::read(bytes).map_or_else(|| serde_json::from_slice(bytes), Ok)
 }
 
 /// Turns numbers without a fraction into integers, wherever they are in a value without a type.

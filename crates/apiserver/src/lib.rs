@@ -42,6 +42,7 @@ mod ids;
 mod impersonation;
 mod json;
 mod openapi;
+mod recent;
 mod registry;
 mod request;
 mod server;

@@ -14,6 +14,7 @@ use crate::authorization::Authorizer;
 use crate::chain;
 use crate::error::ApiError;
 use crate::openapi::{Descriptions, OpenApi};
+use crate::recent::Recent;
 use crate::registry::{InvalidRuntimeConfig, Registry, RuntimeConfig};
 use crate::service_account::{ServiceAccountOptions, ServiceAccounts};
 use crate::storage::{COMPACT_INTERVAL, MemoryStorage, Storage, StorageError};
@@ -129,6 +130,7 @@ impl ApiServer {
             services: tokio::sync::Mutex::new(()),
             discovery: discovery::Cache::default(),
             openapi: OpenApi::new(options.descriptions.clone()),
+            recent: Recent::default(),
             stop,
             options,
         });
@@ -185,6 +187,7 @@ pub(crate) struct Server {
     pub(crate) services: tokio::sync::Mutex<()>,
     pub(crate) discovery: discovery::Cache,
     pub(crate) openapi: OpenApi,
+    pub(crate) recent: Recent,
     /// True once the server is to end.
     pub(crate) stop: watch::Sender<bool>,
 }

@@ -10,11 +10,11 @@ pub(super) use super::metadata::place;
 use super::metadata::{self, OwnersOf};
 use super::response::Rendering;
 use super::write::{self, WriteContext, Written, meta};
-use super::{Call, lifecycle};
+use super::{Call, lifecycle, to_storage};
 use crate::builtin::validation;
 use crate::error::{ApiError, ApiResult};
 use crate::ids;
-use crate::storage::{StorageError, StoredObject};
+use crate::storage::{Encoded, StorageError, StoredObject};
 
 /// Creates the object in the body.
 pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
@@ -116,13 +116,13 @@ async fn try_store(
         ));
     }
     let _definition = write::hold_definition(call, &name).await?;
-    match call
-        .server
-        .storage()
-        .create(key, write::encode(call, object))
-        .await
-    {
-        Ok(stored) => Ok(Written::Stored(stored)),
+    let object = to_storage(resource, object);
+    let encoded = Encoded::from_value(&object);
+    match call.server.storage().create(key, encoded).await {
+        Ok(stored) => {
+            call.server.recent.put(&stored, object);
+            Ok(Written::Stored(stored))
+        }
         Err(StorageError::AlreadyExists { current }) => {
             Err(already_exists(call, &name, may_generate, &current))
         }

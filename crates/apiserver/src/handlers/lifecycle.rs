@@ -27,7 +27,10 @@ pub(crate) async fn check_namespace(call: &Call<'_>, name: &str) -> ApiResult<()
     let Some(found) = found else {
         return Err(Status::not_found(&GroupResource::new("", "namespaces"), namespace).into());
     };
-    if found.value().pointer("/status/phase").and_then(Value::as_str) != Some("Terminating") {
+    // Nearly always the text tells without being decoded.
+    let is_terminating =
+        || found.value().pointer("/status/phase").and_then(Value::as_str) == Some(TERMINATING);
+    if !found.may_have(TERMINATING) || !is_terminating() {
         return Ok(());
     }
     let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
@@ -40,6 +43,9 @@ pub(crate) async fn check_namespace(call: &Call<'_>, name: &str) -> ApiResult<()
     });
     Err(ApiError::from(status))
 }
+
+/// The phase of a namespace that is being deleted.
+const TERMINATING: &str = "Terminating";
 
 /// Lets no custom resource be created while its definition is being deleted with all instances (apiextensions
 /// pkg/apiserver/customresource_handler.go `forbidCreateAdmission`).
@@ -73,8 +79,7 @@ pub(crate) fn check_immortal(call: &Call<'_>, name: &str) -> ApiResult<()> {
 /// Whether an update ends an object: it was being deleted, nothing holds it any longer, and its time is up
 /// (registry/generic/registry/store.go `ShouldDeleteDuringUpdate`).
 pub(crate) fn ends(new: &Value, old: &Value) -> bool {
-    let grace = old
-        .pointer("/metadata/deletionGracePeriodSeconds")
-        .and_then(Value::as_i64);
-    old.pointer("/metadata/deletionTimestamp").is_some() && grace.unwrap_or(0) == 0 && !deletion::is_held(new)
+    let metadata = &old["metadata"];
+    let grace = || metadata.get("deletionGracePeriodSeconds").and_then(Value::as_i64);
+    metadata.get("deletionTimestamp").is_some() && grace().unwrap_or(0) == 0 && !deletion::is_held(new)
 }

@@ -109,8 +109,12 @@ enum Keep {
 }
 
 fn keep(new: &mut Map<String, Value>, old: &Value, field: &str, when: Keep) {
-    let is_absent = new.get(field).is_none_or(|value| value.is_null() || *value == "");
-    match old.get(field) {
+    let (found, stored) = (new.get(field), old.get(field));
+    if found == stored {
+        return;
+    }
+    let is_absent = found.is_none_or(|value| value.is_null() || *value == "");
+    match stored {
         _ if when == Keep::WhereAbsent && !is_absent => {}
         Some(value) => {
             new.insert(field.to_owned(), value.clone());

@@ -11,11 +11,11 @@ use super::create::{self, Origin};
 use super::metadata::{self, OwnersOf};
 use super::response::Rendering;
 use super::write::{self, Incoming, WriteContext, Written, meta};
-use super::{Call, from_storage, lifecycle};
+use super::{Call, from_storage, lifecycle, to_storage};
 use crate::builtin::strategy::{CreateOnUpdate, UnconditionalUpdate};
 use crate::builtin::validation;
 use crate::error::{ApiError, ApiResult};
-use crate::storage::{GUARANTEED_UPDATE_TRIES, StorageError, StoredObject};
+use crate::storage::{Encoded, GUARANTEED_UPDATE_TRIES, StorageError, StoredObject};
 
 /// Replaces the object with the one in the body.
 pub(crate) async fn update(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
@@ -133,7 +133,7 @@ async fn change_by(
     let mut current = read.ok_or_else(|| ApiError::from(Status::not_found(&call.group_resource(), name)))?;
     for _ in 0..GUARANTEED_UPDATE_TRIES {
         let mut context = WriteContext::new(call).await?;
-        let old = from_storage(&call.resource, current.value());
+        let old = from_storage(&call.resource, call.server.recent.take(&current));
         let mut new = make(&old)?;
         prepare(call, rules, &mut new, &old, &mut context)?;
         restore_times(&mut new, &old);
@@ -220,8 +220,10 @@ async fn replace(
 ) -> Result<Written, StorageError> {
     let shown = options.dry_run.then(|| new.clone());
     // The stored text has no version, so equal texts mean that nothing changed: nothing is written.
-    let encoded = write::encode(call, new);
+    let new = to_storage(&call.resource, new);
+    let encoded = Encoded::from_value(&new);
     if encoded.bytes() == current.storage_bytes() {
+        call.server.recent.put(current, new);
         return Ok(Written::Stored(current.clone()));
     }
     if let Some(shown) = shown {
@@ -229,6 +231,7 @@ async fn replace(
     }
     let (key, expected) = (current.key().clone(), current.revision());
     let stored = call.server.storage().update(key, expected, encoded).await?;
+    call.server.recent.put(&stored, new);
     Ok(Written::Stored(stored))
 }
 

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STAN
 use kubewright_core::FieldError;
 use kubewright_kinds::protobuf::MAX_ADDED_ZEROS;
 use kubewright_kinds::{self as kinds, Zeros};
+use kubewright_smd::managed::is_time;
 use serde_json::{Map, Value};
 
 use super::path::{self, MAX_FINDINGS, Path};
@@ -118,17 +119,24 @@ impl Normalizer<'_> {
         let Value::Object(fields) = value else {
             return self.mistyped(value, path, owner, ty.name);
         };
-        fields.retain(|name, value| {
+        let mut dropped = Vec::new();
+        for (name, value) in fields.iter_mut() {
             let path = Path::Field(&path, name);
             let Some(field) = ty.field(name) else {
                 self.unknown(path);
-                return false;
+                dropped.push(name.clone());
+                continue;
             };
             if !value.is_null() {
                 self.value(&field.value, value, path, ty);
             }
-            !value.is_null() && !is_never_written(field, value)
-        });
+            if value.is_null() || is_never_written(field, value) {
+                dropped.push(name.clone());
+            }
+        }
+        for name in dropped {
+            fields.remove(&name);
+        }
         if let Err(error) = self.zeros.fill(ty, fields) {
             self.found.type_error.get_or_insert_with(|| error.to_string());
         }
@@ -151,10 +159,13 @@ impl Normalizer<'_> {
             Kind::Double => (value.is_number(), "float64"),
             Kind::Bytes if value.is_string() => return self.text(value, canonical_bytes),
             Kind::Bytes => (false, "[]uint8"),
+            // Nearly every time that comes is one that was sent.
+            Kind::Time if value.as_str().is_some_and(is_time) => return,
             Kind::Time if value.is_string() => {
                 return self.text(value, |text| canonical_time(text, Precision::Seconds));
             }
             Kind::Time => (false, "time.Time"),
+            Kind::MicroTime if value.as_str().is_some_and(is_micro_time) => return,
             Kind::MicroTime if value.is_string() => {
                 return self.text(value, |text| canonical_time(text, Precision::Microseconds));
             }
@@ -267,6 +278,15 @@ impl Normalizer<'_> {
 enum Precision {
     Seconds,
     Microseconds,
+}
+
+/// Whether a text is such a time with six digits behind the seconds.
+fn is_micro_time(text: &str) -> bool {
+    let parts = text.split_once('.');
+    parts.is_some_and(|(seconds, fraction)| {
+        let digits = fraction.strip_suffix('Z').map(str::as_bytes).unwrap_or_default();
+        digits.len() == 6 && digits.iter().all(u8::is_ascii_digit) && is_time(&[seconds, "Z"].concat())
+    })
 }
 
 /// As apimachinery pkg/apis/meta/v1/time.go and micro_time.go read and write them: RFC 3339, kept in UTC.

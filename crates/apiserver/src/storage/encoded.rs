@@ -9,6 +9,8 @@ use std::ops::Range;
 use bytes::{BufMut, Bytes};
 use serde_json::Value;
 
+use crate::json::write;
+
 /// Nothing in the text can take a version: it is no JSON object.
 const NOWHERE: u32 = u32::MAX;
 
@@ -92,7 +94,7 @@ impl Encoded {
     pub fn from_value(value: &Value) -> Self {
         let mut text = Vec::with_capacity(1024);
         let Value::Object(fields) = value else {
-            append(&mut text, value);
+            write::value(&mut text, value);
             return Self::new(text, NOWHERE as usize, TypeMembers::default());
         };
         let mut version_at = NOWHERE as usize;
@@ -108,7 +110,7 @@ impl Encoded {
                     version_at = text.len();
                     for (name, field) in metadata.iter().filter(|(name, _)| *name != "resourceVersion") {
                         open_field(&mut text, name);
-                        append(&mut text, field);
+                        write::value(&mut text, field);
                     }
                     text.push(b'}');
                 }
@@ -116,7 +118,7 @@ impl Encoded {
                     text.extend_from_slice(b"{}");
                     version_at = text.len() - 1;
                 }
-                _ => append(&mut text, field),
+                _ => write::value(&mut text, field),
             }
             // Names are sorted, so `metadata` comes behind, and a comma before it.
             types.note(name.as_bytes(), start..text.len() + 1);
@@ -153,9 +155,10 @@ impl Encoded {
     }
 
     fn new(text: Vec<u8>, version_at: usize, types: TypeMembers) -> Self {
-        // Boxing gives back what the buffer over-allocated; these bytes may stay for as long as the server runs.
+        // These bytes may stay for as long as the server runs, so what was allocated beyond them must not. They are copied, since
+        // allocators leave a block as it is that would become no smaller than half.
         Self {
-            bytes: text.into_boxed_slice().into(),
+            bytes: Bytes::copy_from_slice(&text),
             version_at: u32::try_from(version_at).unwrap_or(NOWHERE),
             types,
         }
@@ -251,16 +254,8 @@ fn separate(text: &mut Vec<u8>) {
 }
 
 fn name_field(text: &mut Vec<u8>, name: &str) {
-    append(text, name);
+    write::string(text, name);
     text.push(b':');
-}
-
-fn append(text: &mut Vec<u8>, value: &(impl serde::Serialize + ?Sized)) {
-    let written = serde_json::to_writer(text, value);
-    debug_assert!(
-        written.is_ok(),
-        "a vector takes every byte and these values have only texts as keys"
-    );
 }
 
 /// Finds `metadata` without decoding.

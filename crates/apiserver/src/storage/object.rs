@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::encoded::EncodingError;
 use super::{Encoded, Key, StorageError};
+use crate::json;
 
 /// A state of the whole store. One counter serves all resources; every write takes the next number. It is what clients see as
 /// `resourceVersion`, also that of a list, so an empty store is at 1 and no revision is ever 0.
@@ -202,14 +203,13 @@ impl StoredObject {
     ///
     /// [`StorageError::Corrupt`] when the text is no JSON.
     pub fn decode(&self) -> Result<Value, StorageError> {
-        let mut value: Value =
-            serde_json::from_slice(self.storage_bytes()).map_err(|err| StorageError::Corrupt {
-                key: self.key().clone(),
-                source: EncodingError::Syntax {
-                    reason: err.to_string(),
-                    offset: err.column(),
-                },
-            })?;
+        let mut value = json::decode(self.storage_bytes()).map_err(|err| StorageError::Corrupt {
+            key: self.key().clone(),
+            source: EncodingError::Syntax {
+                reason: err.to_string(),
+                offset: err.column(),
+            },
+        })?;
         if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.insert(
                 "resourceVersion".to_owned(),
@@ -217,6 +217,13 @@ impl StoredObject {
             );
         }
         Ok(value)
+    }
+
+    /// Whether a string of the object may have these letters in it. False tells that none has, without decoding.
+    pub(crate) fn may_have(&self, letters: &str) -> bool {
+        let text = self.storage_bytes();
+        // Letters can be written as escapes, too.
+        memchr::memmem::find(text, letters.as_bytes()).is_some() || memchr::memchr(b'\\', text).is_some()
     }
 
     /// Uid and labels, parsed at the first call.

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::format::{age, parse_time};
+use crate::builtin::value::pointer;
 
 /// One object on its way to a row.
 #[derive(Clone, Copy, Debug)]
@@ -71,28 +72,27 @@ impl<'a> Row<'a> {
 
 /// The value at a JSON pointer unless it is null.
 pub(super) fn get<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
-    value.pointer(path).filter(|value| !value.is_null())
+    pointer(value, path).filter(|value| !value.is_null())
 }
 
 /// The string at a JSON pointer, else an empty one.
 pub(super) fn text<'a>(value: &'a Value, path: &str) -> &'a str {
-    value.pointer(path).and_then(Value::as_str).unwrap_or_default()
+    pointer(value, path).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The integer at a JSON pointer, else 0.
 pub(super) fn int(value: &Value, path: &str) -> i64 {
-    value.pointer(path).and_then(Value::as_i64).unwrap_or_default()
+    pointer(value, path).and_then(Value::as_i64).unwrap_or_default()
 }
 
 /// The boolean at a JSON pointer, else false.
 pub(super) fn flag(value: &Value, path: &str) -> bool {
-    value.pointer(path).and_then(Value::as_bool).unwrap_or_default()
+    pointer(value, path).and_then(Value::as_bool).unwrap_or_default()
 }
 
 /// The elements of the array at a JSON pointer, else none.
 pub(super) fn items<'a>(value: &'a Value, path: &str) -> &'a [Value] {
-    value
-        .pointer(path)
+    pointer(value, path)
         .and_then(Value::as_array)
         .map_or(&[], Vec::as_slice)
 }

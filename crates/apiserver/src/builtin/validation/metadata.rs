@@ -55,8 +55,9 @@ pub(crate) fn create(object: &Value, scope: Scope, rule: NameRule) -> Vec<FieldE
         }
         Scope::Cluster => {}
     }
-    common(&mut errors, object, &path);
-    finalizers(&mut errors, object, &path.child("finalizers"));
+    let metadata = &object["metadata"];
+    common(&mut errors, metadata, &path);
+    finalizers(&mut errors, metadata, &path);
     errors
 }
 
@@ -64,22 +65,23 @@ pub(crate) fn create(object: &Value, scope: Scope, rule: NameRule) -> Vec<FieldE
 pub(crate) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let path = FieldPath::new("metadata");
+    let (new_metadata, old_metadata) = (&new["metadata"], &old["metadata"]);
     // Once an object is there, its name has to be a segment of a path and nothing more.
-    let generate_name = str_at(new, "/metadata/generateName");
+    let generate_name = str_at(new_metadata, "/generateName");
     if !generate_name.is_empty() {
         let messages = NameRule::PathSegment.check(generate_name, NameUse::Prefix);
         invalid_each(&mut errors, &path.child("generateName"), generate_name, messages);
     }
-    finalizers(&mut errors, new, &path.child("finalizers"));
-    if at(old, "/metadata/deletionTimestamp").is_some() {
+    finalizers(&mut errors, new_metadata, &path);
+    if at(old_metadata, "/deletionTimestamp").is_some() {
         no_new_finalizers(&mut errors, new, old, &path.child("finalizers"));
     }
-    if str_at(new, "/metadata/resourceVersion").is_empty() {
+    if str_at(new_metadata, "/resourceVersion").is_empty() {
         let detail = "must be specified for an update";
         errors.push(FieldError::invalid(path.child("resourceVersion"), "", detail));
     }
-    let generation = int_at(new, "/metadata/generation").unwrap_or(0);
-    if generation < int_at(old, "/metadata/generation").unwrap_or(0) {
+    let generation = int_at(new_metadata, "/generation").unwrap_or(0);
+    if generation < int_at(old_metadata, "/generation").unwrap_or(0) {
         errors.push(FieldError::invalid(
             path.child("generation"),
             generation,
@@ -94,31 +96,32 @@ pub(crate) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
         "deletionTimestamp",
         "deletionGracePeriodSeconds",
     ] {
-        let (new, old) = (new["metadata"].get(field), old["metadata"].get(field));
+        let (new, old) = (new_metadata.get(field), old_metadata.get(field));
         if !semantically_equal(new, old) {
             let value = new.cloned().unwrap_or_default();
             errors.push(FieldError::invalid(path.child(field), value, IMMUTABLE));
         }
     }
-    common(&mut errors, new, &path);
+    common(&mut errors, new_metadata, &path);
     errors
 }
 
-fn common(errors: &mut Vec<FieldError>, object: &Value, path: &FieldPath) {
-    not_negative(
-        errors,
-        path.child("generation"),
-        at(object, "/metadata/generation"),
-    );
-    labels(errors, object, "/metadata/labels", &path.child("labels"));
-    annotations(
-        errors,
-        object,
-        "/metadata/annotations",
-        &path.child("annotations"),
-    );
-    owner_references(errors, object, &path.child("ownerReferences"));
-    if let Some(entries) = at(object, "/metadata/managedFields") {
+/// What holds for every object. `path` is that of the metadata.
+fn common(errors: &mut Vec<FieldError>, metadata: &Value, path: &FieldPath) {
+    let has = |field: &str| at(metadata, field).is_some();
+    if has("/generation") {
+        not_negative(errors, path.child("generation"), at(metadata, "/generation"));
+    }
+    if has("/labels") {
+        labels(errors, metadata, "/labels", &path.child("labels"));
+    }
+    if has("/annotations") {
+        annotations(errors, metadata, "/annotations", &path.child("annotations"));
+    }
+    if has("/ownerReferences") {
+        owner_references(errors, metadata, &path.child("ownerReferences"));
+    }
+    if let Some(entries) = at(metadata, "/managedFields") {
         errors.extend(validate_entries(entries, &path.child("managedFields")));
     }
 }
@@ -146,8 +149,8 @@ pub(crate) fn annotations(errors: &mut Vec<FieldError>, object: &Value, pointer:
     }
 }
 
-fn owner_references(errors: &mut Vec<FieldError>, object: &Value, path: &FieldPath) {
-    let references = list_at(object, "/metadata/ownerReferences");
+fn owner_references(errors: &mut Vec<FieldError>, metadata: &Value, path: &FieldPath) {
+    let references = list_at(metadata, "/ownerReferences");
     let mut controller: Option<String> = None;
     for (index, reference) in references.iter().enumerate() {
         let path_here = path.index(index);
@@ -196,8 +199,13 @@ fn names_at(object: &Value, pointer: &str) -> BTreeSet<String> {
         .collect()
 }
 
-fn finalizers(errors: &mut Vec<FieldError>, object: &Value, path: &FieldPath) {
-    let finalizers = list_at(object, "/metadata/finalizers");
+/// `path` is that of the metadata.
+fn finalizers(errors: &mut Vec<FieldError>, metadata: &Value, path: &FieldPath) {
+    let finalizers = list_at(metadata, "/finalizers");
+    if finalizers.is_empty() {
+        return;
+    }
+    let path = &path.child("finalizers");
     for finalizer in finalizers.iter().filter_map(Value::as_str) {
         invalid_each(errors, path, finalizer, qualified_name(finalizer));
     }
@@ -210,12 +218,12 @@ fn finalizers(errors: &mut Vec<FieldError>, object: &Value, path: &FieldPath) {
 
 /// Of the finalizers without a domain, only those that Kubernetes itself uses are known (`validateKubeFinalizerName`).
 pub(crate) fn own_or_qualified_finalizers(errors: &mut Vec<FieldError>, object: &Value) {
-    let path = FieldPath::new("metadata").child("finalizers");
     let finalizers = list_at(object, "/metadata/finalizers").iter().enumerate();
+    let path = || FieldPath::new("metadata").child("finalizers");
     for (index, finalizer) in finalizers.filter_map(|(index, value)| Some((index, value.as_str()?))) {
         if !finalizer.contains('/') && !["kubernetes", ORPHAN, FOREGROUND].contains(&finalizer) {
             let detail = "name is neither a standard finalizer name nor is it fully qualified";
-            errors.push(FieldError::invalid(path.index(index), finalizer, detail));
+            errors.push(FieldError::invalid(path().index(index), finalizer, detail));
         }
     }
 }

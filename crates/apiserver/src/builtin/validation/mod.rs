@@ -33,6 +33,9 @@ const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 /// unsupported too. What goes beyond [`MAX_ERRORS`] is left out.
 pub(crate) fn merge(errors: &mut Vec<FieldError>, mut more: Vec<FieldError>) {
     errors.truncate(MAX_ERRORS);
+    if more.is_empty() {
+        return;
+    }
     more.truncate(MAX_ERRORS);
     let mut known: HashSet<_> = errors.iter().map(identity).collect();
     let faulty: HashSet<_> = errors.iter().map(|error| &error.path).collect();
@@ -85,7 +88,10 @@ fn not_negative(errors: &mut Vec<FieldError>, path: FieldPath, value: Option<&Va
 
 /// Reports fields of the object at `pointer` that differ from the stored object.
 fn immutable(errors: &mut Vec<FieldError>, new: &Value, old: &Value, pointer: &str) {
-    let (new, old) = (new.pointer(pointer), old.pointer(pointer));
+    let (new, old) = (
+        super::value::pointer(new, pointer),
+        super::value::pointer(old, pointer),
+    );
     if !super::value::semantically_equal(new, old) {
         let path = FieldPath::new(pointer.trim_start_matches('/').replace('/', "."));
         errors.push(FieldError::invalid(
