@@ -25,6 +25,7 @@
 //! assert_eq!(protobuf::decode(&bytes).unwrap().value, object);
 //! ```
 
+pub mod go;
 mod load;
 mod model;
 pub mod protobuf;

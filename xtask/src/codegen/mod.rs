@@ -2,12 +2,13 @@
 //!
 //! `codegen kinds` builds `crates/kinds/src/table.txt` from a wheel on PyPI and the tables under `xtask/data`.
 //! `codegen messages` refreshes the largest of those, `messages.txt`, from upstream's Go modules when the project moves
-//! to a new Kubernetes version. All inputs come from package registries that any machine reaches.
+//! to a new Kubernetes version, and `codegen names` writes what Go calls the fields. All inputs come from package registries that any machine reaches.
 
 mod definitions;
 mod discovery;
 mod golang;
 mod messages;
+mod names;
 mod render;
 mod resources;
 
@@ -20,6 +21,7 @@ use anyhow::{Context, Result, bail};
 const USAGE: &str = "\
 usage: cargo xtask codegen kinds --definitions DIR [--check]
        cargo xtask codegen messages --definitions DIR --upstream DIR [--check]
+       cargo xtask codegen names [--check]
 
 kinds     writes crates/kinds/src/table.txt. DIR is the folder kubernetes_validate/kubernetes-json-schema of the
           PyPI wheel kubernetes-validate 1.37.0:
@@ -32,6 +34,7 @@ messages  writes xtask/data/messages.txt from upstream's Go modules. --upstream 
           version, as Go's module cache does:
               go mod download k8s.io/{api,apimachinery,apiextensions-apiserver,kube-aggregator}@v0.37.0
               cargo xtask codegen messages --definitions ... --upstream $(go env GOMODCACHE)/k8s.io
+names     writes crates/kinds/src/go.txt, by running the Go program in xtask/names over the table of kinds. It needs Go.
 
 --check   writes nothing and fails if the file differs from what would be written.";
 
@@ -61,6 +64,11 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
                 .chain(extra.into_iter().map(|e| e.name));
             let messages = messages::reachable(golang::read(options.input("--upstream")?)?, roots);
             options.write(&data.join("messages.txt"), &messages::render(&messages))
+        }
+        "names" => {
+            let table = workspace_root().join("crates/kinds/src/table.txt");
+            let text = names::table(&workspace_root().join("xtask/names"), &table)?;
+            options.write(&workspace_root().join("crates/kinds/src/go.txt"), &text)
         }
         _ => bail!("{USAGE}"),
     }

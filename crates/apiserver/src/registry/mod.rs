@@ -5,7 +5,9 @@
 //! end, so it never sees half a change.
 
 mod builtin;
+mod decode;
 mod model;
+mod normalize;
 pub(crate) mod path;
 mod resource;
 mod shape;

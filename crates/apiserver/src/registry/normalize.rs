@@ -1,0 +1,365 @@
+//! Bringing an object of a built-in kind into the shape that Go's decoder and encoder would leave it in.
+//!
+//! Values of the wrong type are told of in the words of encoding/json, with Go's names of types (see [`kubewright_kinds::go`]): a
+//! field's path names neither places in lists nor keys of maps, but the structs that others embed. Upstream's decoder goes on
+//! after a value of the wrong type, but not after one that decodes itself (a time, a quantity), whose fault then comes first.
+
+use kubewright_kinds::{self as kinds, Zeros, go};
+use kubewright_smd::managed::is_time;
+use serde_json::{Map, Value};
+
+use super::decode::{self, Precision};
+use super::model::Normalized;
+use super::path::{MAX_FINDINGS, Path};
+
+/// Walks an object along its type.
+pub(super) struct Normalizer<'a> {
+    found: &'a mut Normalized,
+    /// As many as are allowed from the beginning, and one for each value that is there.
+    zeros: Zeros,
+    /// The fields that lead to where we are.
+    stack: Vec<(&'static kinds::Type, &'static kinds::Field)>,
+    /// How many lists and maps there are between the last field and where we are.
+    inside: usize,
+    /// The fault of the first value that decodes itself.
+    fatal: Option<String>,
+}
+
+impl<'a> Normalizer<'a> {
+    pub(super) fn new(found: &'a mut Normalized, zeros: Zeros) -> Self {
+        Self {
+            found,
+            zeros,
+            stack: Vec::new(),
+            inside: 0,
+            fatal: None,
+        }
+    }
+
+    /// Normalizes an object of the type.
+    pub(super) fn run(mut self, ty: &'static kinds::Type, object: &mut Value) {
+        self.object(ty, object, Path::Root);
+        if self.fatal.is_some() {
+            self.found.type_error = self.fatal;
+        }
+    }
+
+    fn object(&mut self, ty: &'static kinds::Type, value: &mut Value, path: Path<'_>) {
+        if let Some(special) = &ty.special {
+            return self.value(special, value, path);
+        }
+        let Value::Object(fields) = value else {
+            return self.mistyped(value);
+        };
+        let mut dropped = Vec::new();
+        for (name, value) in fields.iter_mut() {
+            let path = Path::Field(&path, name);
+            let Some(field) = ty.field(name) else {
+                self.unknown(path);
+                dropped.push(name.clone());
+                continue;
+            };
+            if !value.is_null() {
+                let inside = std::mem::take(&mut self.inside);
+                self.stack.push((ty, field));
+                self.value(&field.value, value, path);
+                self.stack.pop();
+                self.inside = inside;
+            }
+            if value.is_null() || is_never_written(field, value) {
+                dropped.push(name.clone());
+            }
+        }
+        for name in dropped {
+            fields.remove(&name);
+        }
+        if let Err(error) = self.zeros.fill(ty, fields) {
+            self.found.type_error.get_or_insert_with(|| error.to_string());
+        }
+    }
+
+    fn unknown(&mut self, path: Path<'_>) {
+        if self.found.unknown_fields.len() < MAX_FINDINGS {
+            self.found.unknown_fields.push(path.render());
+        }
+    }
+
+    fn value(&mut self, kind: &'static kinds::Value, value: &mut Value, path: Path<'_>) {
+        use kinds::Value as Kind;
+        self.zeros.allow(1);
+        let fits = match kind {
+            Kind::String => value.is_string(),
+            Kind::Boolean => value.is_boolean(),
+            Kind::Int32 => is_int32(value),
+            Kind::Int64 => value.is_i64(),
+            Kind::Double => value.is_number(),
+            Kind::Bytes => match value.as_str().map(decode::bytes) {
+                Some(Ok(text)) => return *value = Value::String(text),
+                Some(Err(why)) => return self.fault(why),
+                None => false,
+            },
+            // Nearly every time that comes is one that was sent.
+            Kind::Time if value.as_str().is_some_and(is_time) => return,
+            Kind::Time | Kind::MicroTime => {
+                let precision = match kind {
+                    Kind::Time => Precision::Seconds,
+                    _ => Precision::Microseconds,
+                };
+                match value.as_str().map(|text| decode::time(text, precision)) {
+                    Some(Ok(text)) => return *value = Value::String(text),
+                    Some(Err(why)) => return self.end_with(why),
+                    None => return self.end_with(self.mistyping(value)),
+                }
+            }
+            Kind::IntOrString if value.is_string() || is_int32(value) => true,
+            Kind::IntOrString => return self.end_with(self.mistyping(value)),
+            Kind::Quantity => match decode::quantity(value) {
+                Some(text) => return *value = Value::String(text),
+                None => return self.end_with(decode::NO_QUANTITY.to_owned()),
+            },
+            Kind::Object(id) => return self.object(id.get(), value, path),
+            Kind::Array(item) => match value {
+                Value::Array(items) => return self.items(item, items, path),
+                _ => false,
+            },
+            Kind::Map(item) => match value {
+                Value::Object(entries) => return self.entries(item, entries, path),
+                _ => false,
+            },
+            _ => true,
+        };
+        if !fits {
+            self.mistyped(value);
+        }
+    }
+
+    fn items(&mut self, kind: &'static kinds::Value, items: &mut [Value], path: Path<'_>) {
+        self.inside += 1;
+        for (i, value) in items.iter_mut().enumerate() {
+            if value.is_null() {
+                *value = zero(kind);
+            }
+            if !value.is_null() {
+                self.value(kind, value, Path::Index(&path, i));
+            }
+        }
+        self.inside -= 1;
+    }
+
+    fn entries(&mut self, kind: &'static kinds::Value, entries: &mut Map<String, Value>, path: Path<'_>) {
+        self.inside += 1;
+        for (key, value) in entries.iter_mut() {
+            if value.is_null() {
+                *value = zero(kind);
+            }
+            if !value.is_null() {
+                self.value(kind, value, Path::Field(&path, key));
+            }
+        }
+        self.inside -= 1;
+    }
+
+    fn mistyped(&mut self, value: &Value) {
+        if self.found.type_error.is_none() {
+            self.found.type_error = Some(self.mistyping(value));
+        }
+    }
+
+    fn fault(&mut self, why: String) {
+        self.found.type_error.get_or_insert(why);
+    }
+
+    fn end_with(&mut self, why: String) {
+        self.fatal.get_or_insert(why);
+    }
+
+    /// Go's word on a value of the wrong type where we are.
+    fn mistyping(&self, value: &Value) -> String {
+        let found = decode::what(value);
+        let Some((owner, field)) = self.stack.last() else {
+            return format!("json: cannot unmarshal {found} into Go value");
+        };
+        let (mut expected, mut kind) = (go::type_of_field(owner, field), &field.value);
+        for _ in 0..self.inside {
+            let (kinds::Value::Array(item) | kinds::Value::Map(item)) = kind else {
+                break;
+            };
+            (expected, kind) = (go::type_of_item(&expected, item), item);
+        }
+        let found = match value {
+            Value::Number(number) if expected.starts_with("int") => format!("number {number}"),
+            _ => found.to_owned(),
+        };
+        let owner = owner.name.rsplit('.').next().unwrap_or_default();
+        let mut path = String::new();
+        for (ty, field) in &self.stack {
+            for name in go::embedded(ty, field.name).into_iter().chain([field.name]) {
+                path.push('.');
+                path.push_str(name);
+            }
+        }
+        format!("json: cannot unmarshal {found} into Go struct field {owner}{path} of type {expected}")
+    }
+}
+
+fn is_int32(value: &Value) -> bool {
+    value.as_i64().is_some_and(|number| i32::try_from(number).is_ok())
+}
+
+/// Whether Go would leave the field out or write `null`: a zero value of a plain type, or an empty list or map.
+fn is_never_written(field: &kinds::Field, value: &Value) -> bool {
+    match field.presence {
+        // What is stored does not tell an empty one from none.
+        kinds::Presence::Always => match value {
+            Value::Array(items) => items.is_empty(),
+            Value::Object(entries) => entries.is_empty() && matches!(field.value, kinds::Value::Map(_)),
+            _ => false,
+        },
+        kinds::Presence::OmitZero => is_zero(value),
+        kinds::Presence::Optional => match value {
+            Value::Array(items) => items.is_empty(),
+            Value::Object(entries) => entries.is_empty() && matches!(field.value, kinds::Value::Map(_)),
+            _ => false,
+        },
+    }
+}
+
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(flag) => !flag,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+    }
+}
+
+fn zero(kind: &kinds::Value) -> Value {
+    use kinds::Value as Kind;
+    match kind {
+        Kind::String | Kind::Bytes => Value::String(String::new()),
+        Kind::Boolean => Value::Bool(false),
+        Kind::Int32 | Kind::Int64 | Kind::Double | Kind::IntOrString => 0.into(),
+        Kind::Quantity => "0".into(),
+        Kind::Array(_) => Value::Array(Vec::new()),
+        Kind::Object(_) | Kind::Map(_) => Value::Object(Map::new()),
+        _ => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::model::Model;
+    use super::*;
+
+    /// Go's words, as a kube-apiserver 1.37 answers.
+    #[test]
+    fn values_of_the_wrong_type() {
+        #[track_caller]
+        fn check(pod: Value, expect: &str) {
+            let mut pod = pod;
+            let ty = kinds::table().kind("", "v1", "Pod").unwrap();
+            let found = Model::Builtin(ty).normalize(&mut pod);
+            assert_eq!(found.type_error.as_deref(), Some(expect), "{pod}");
+        }
+        fn mistyped(pod: Value, expect: &str) {
+            check(pod, &format!("json: cannot unmarshal {expect}"));
+        }
+        let container = |container: Value| json!({"spec": {"containers": [container]}});
+        let regexp = decode::NO_QUANTITY;
+        for (metadata, expect) in [
+            (
+                json!(5),
+                "number into Go struct field Pod.metadata of type v1.ObjectMeta",
+            ),
+            (
+                json!({"name": 5}),
+                "number into Go struct field ObjectMeta.metadata.name of type string",
+            ),
+            (
+                json!({"labels": []}),
+                "array into Go struct field ObjectMeta.metadata.labels of type map[string]string",
+            ),
+            (
+                json!({"labels": {"a": 5}}),
+                "number into Go struct field ObjectMeta.metadata.labels of type string",
+            ),
+            (
+                json!({"creationTimestamp": {}}),
+                "object into Go struct field ObjectMeta.metadata.creationTimestamp of type string",
+            ),
+            (
+                json!({"ownerReferences": [5]}),
+                "number into Go struct field ObjectMeta.metadata.ownerReferences of type v1.OwnerReference",
+            ),
+            (
+                json!({"generation": 1.5}),
+                "number 1.5 into Go struct field ObjectMeta.metadata.generation of type int64",
+            ),
+            (
+                json!({"uid": 7}),
+                "number into Go struct field ObjectMeta.metadata.uid of type types.UID",
+            ),
+        ] {
+            mistyped(json!({"metadata": metadata}), expect);
+        }
+        for (spec, expect) in [
+            (
+                json!([]),
+                "array into Go struct field Pod.spec of type v1.PodSpec",
+            ),
+            (
+                json!({"containers": ["x"]}),
+                "string into Go struct field PodSpec.spec.containers of type v1.Container",
+            ),
+            (
+                json!({"volumes": [{"hostPath": "x"}]}),
+                "string into Go struct field Volume.spec.volumes.VolumeSource.hostPath of type v1.HostPathVolumeSource",
+            ),
+            (
+                json!({"volumes": [{"hostPath": {"type": 5}}]}),
+                "number into Go struct field HostPathVolumeSource.spec.volumes.VolumeSource.hostPath.type of type v1.HostPathType",
+            ),
+            (
+                json!({"hostNetwork": "true"}),
+                "string into Go struct field PodSpec.spec.hostNetwork of type bool",
+            ),
+        ] {
+            mistyped(json!({"spec": spec}), expect);
+        }
+        for (fields, expect) in [
+            (
+                json!({"ports": [{"containerPort": 4_294_967_296_i64}]}),
+                "number 4294967296 into Go struct field ContainerPort.spec.containers.ports.containerPort of type int32",
+            ),
+            (
+                json!({"ports": [{"protocol": 7}]}),
+                "number into Go struct field ContainerPort.spec.containers.ports.protocol of type v1.Protocol",
+            ),
+            (
+                json!({"resources": {"limits": "x"}}),
+                "string into Go struct field ResourceRequirements.spec.containers.resources.limits of type v1.ResourceList",
+            ),
+            (
+                json!({"livenessProbe": {"httpGet": {"port": 1.5}}}),
+                "number 1.5 into Go struct field HTTPGetAction.spec.containers.livenessProbe.ProbeHandler.httpGet.port \
+                 of type int32",
+            ),
+            (
+                json!({"command": [1]}),
+                "number into Go struct field Container.spec.containers.command of type string",
+            ),
+        ] {
+            mistyped(container(fields), expect);
+        }
+        check(container(json!({"resources": {"limits": {"cpu": true}}})), regexp);
+        // What decodes itself ends all.
+        check(
+            json!({"metadata": {"name": 1}, "spec": {"volumes": [{"emptyDir": {"sizeLimit": "x"}}]}}),
+            regexp,
+        );
+    }
+}
