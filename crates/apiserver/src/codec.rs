@@ -5,12 +5,16 @@ use std::fmt;
 use bytes::Bytes;
 use kubewright_core::{FieldValidation, GroupVersionKind, Status};
 use kubewright_kinds::protobuf;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::error::{ApiError, ApiResult};
 use crate::json;
+
+mod kind;
+
 use crate::registry::path::{self, MAX_FINDINGS};
 use crate::request::media::BodyFormat;
+pub(crate) use kind::{KindFault, expect_kind, kind_of_json, no_kind};
 
 /// A body as it was read: not yet checked against a kind.
 #[derive(Debug)]
@@ -61,12 +65,30 @@ pub(crate) fn read_json(bytes: &[u8]) -> Result<Body, String> {
 /// # Errors
 /// 400 when it is malformed.
 pub(crate) fn read_as(kind: &str, bytes: &[u8], format: BodyFormat) -> ApiResult<Body> {
-    read(bytes, format).map_err(|error| {
-        let (why, summary) = (&error.status().message, summary(bytes));
-        Status::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): {why} ({summary})"
-        ))
-        .into()
+    read(bytes, format).map_err(|error| unrecognized(kind, bytes, &error.status().message))
+}
+
+/// 400 for a body that does not tell what it is.
+fn unrecognized(kind: &str, bytes: &[u8], why: &str) -> ApiError {
+    let summary = summary(bytes);
+    Status::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): {why} ({summary})"
+    ))
+    .into()
+}
+
+/// [`expect_kind`] for the object that a body holds.
+///
+/// # Errors
+/// 400 for one of another kind.
+pub(crate) fn expect_kind_of_body(
+    value: &mut Value,
+    expect: &GroupVersionKind,
+    bytes: &[u8],
+) -> ApiResult<()> {
+    expect_kind(value, expect).map_err(|fault| match fault {
+        KindFault::Unrecognized(why) => unrecognized(&expect.kind, bytes, &why),
+        other => Status::bad_request(other.to_string()).into(),
     })
 }
 
@@ -110,29 +132,21 @@ fn has_float(value: &Value) -> bool {
     }
 }
 
+/// The first document; what comes after it is nobody's, as for upstream.
 fn read_yaml(bytes: &[u8]) -> ApiResult<Body> {
-    let text = std::str::from_utf8(bytes).map_err(|why| malformed("yaml is not UTF-8", &why))?;
+    let refuse = |why: &dyn fmt::Display| ApiError::from(Status::bad_request(format!("yaml: {why}")));
+    let text = std::str::from_utf8(bytes).map_err(|_| refuse(&"invalid leading UTF-8 octet"))?;
     let options = kubewright_yaml::Options {
         duplicate_keys: kubewright_yaml::DuplicateKeys::KeepLast,
         ..kubewright_yaml::Options::default()
     };
-    let mut documents = kubewright_yaml::documents_with(text, &options);
-    let document = documents
-        .next()
-        .transpose()
-        .map_err(|why| malformed("yaml parse error", &why))?;
-    let Some(document) = document else {
+    let document = kubewright_yaml::documents_with(text, &options).next();
+    let Some(document) = document.transpose().map_err(|why| refuse(&headline(&why)))? else {
         return Ok(Body {
             value: Value::Null,
             duplicate_fields: Vec::new(),
         });
     };
-    if documents.next().is_some() {
-        return Err(malformed(
-            "yaml parse error",
-            &"more than one document in the body",
-        ));
-    }
     let duplicate_fields = document
         .duplicates
         .iter()
@@ -143,6 +157,16 @@ fn read_yaml(bytes: &[u8]) -> ApiResult<Body> {
         value: document.value,
         duplicate_fields,
     })
+}
+
+/// Where YAML is wrong and why, without the picture of it: `line 3: did not find expected ...`.
+fn headline(error: &kubewright_yaml::Error) -> String {
+    let text = error.kind().to_string();
+    format!(
+        "line {}: {}",
+        error.line(),
+        text.lines().next().unwrap_or_default()
+    )
 }
 
 /// As apimachinery pkg/runtime/serializer/protobuf tells it.
@@ -161,55 +185,6 @@ fn no_protobuf(bytes: &[u8], why: &protobuf::DecodeError) -> ApiError {
 
 fn malformed(what: &str, why: &dyn fmt::Display) -> ApiError {
     Status::bad_request(format!("couldn't get version/kind; {what}: {why}")).into()
-}
-
-/// Checks that a body holds an object of a kind, or one that says nothing of its kind, and fills that in.
-///
-/// # Errors
-/// 400 in the words of apiserver pkg/endpoints/handlers/create.go and apimachinery's serializer.
-pub(crate) fn expect_kind(value: &mut Value, expect: &GroupVersionKind) -> ApiResult<()> {
-    // Go decodes `null`, which is also what an empty YAML document is, into an object without any field.
-    if value.is_null() {
-        *value = Value::Object(Map::new());
-    }
-    let Value::Object(fields) = value else {
-        return Err(malformed(
-            "json parse error",
-            &"json: cannot unmarshal into Go value of type struct: not an object",
-        ));
-    };
-    let expected_version = expect.api_version();
-    let says = |name: &str, text: &str| fields.get(name).is_some_and(|found| found == text);
-    if says("apiVersion", &expected_version) && says("kind", &expect.kind) {
-        return Ok(());
-    }
-    let text = |name: &str| match fields.get(name) {
-        None | Some(Value::Null) => Ok(String::new()),
-        Some(Value::String(text)) => Ok(text.clone()),
-        Some(_) => Err(malformed("json parse error", &format!("{name} must be a string"))),
-    };
-    let (api_version, kind) = (text("apiVersion")?, text("kind")?);
-    if !kind.is_empty() && kind != expect.kind || !api_version.is_empty() && api_version != expected_version {
-        let found = if api_version.is_empty() {
-            &expected_version
-        } else {
-            &api_version
-        };
-        if *found != expected_version {
-            return Err(Status::bad_request(format!(
-                "the API version in the data ({found}) does not match the expected API version ({expected_version})"
-            ))
-            .into());
-        }
-        return Err(Status::bad_request(format!(
-            "{kind} in version {:?} cannot be handled as a {}: expected kind {:?}",
-            expect.version, expect.kind, expect.kind
-        ))
-        .into());
-    }
-    fields.insert("apiVersion".into(), expected_version.into());
-    fields.insert("kind".into(), expect.kind.clone().into());
-    Ok(())
 }
 
 /// Treats fields that do not belong: refuses them, warns of them, or passes over them.
@@ -231,12 +206,29 @@ pub(crate) fn judge_fields(
             kind.kind,
             kind.version,
             kind.kind,
-            found.join(", ")
+            refusal(duplicate, unknown)
         ))
         .into()),
         FieldValidation::Warn => Ok(found),
         FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
     }
+}
+
+/// What strict decoding refuses: as [`findings`] in one text, of YAML with those that are named twice first.
+fn refusal(duplicate: &[String], unknown: &[String]) -> String {
+    let is_yaml = duplicate.first().is_some_and(|path| path.starts_with("line "));
+    if !is_yaml {
+        return findings(duplicate, unknown).join(", ");
+    }
+    let mut text = "yaml: unmarshal errors:".to_owned();
+    for path in duplicate {
+        text.push_str(&format!("\n  {path} already set in map"));
+    }
+    for finding in findings(&[], unknown) {
+        text.push_str(", ");
+        text.push_str(&finding);
+    }
+    text
 }
 
 /// What strict decoding says of fields that do not belong.
@@ -307,29 +299,9 @@ mod tests {
             (b"", BodyFormat::Json),
             (b"\xff", BodyFormat::Yaml),
             (b"a: [", BodyFormat::Yaml),
-            (b"a: 1\n---\nb: 2\n", BodyFormat::Yaml),
             (b"k8s", BodyFormat::Protobuf),
         ] {
             assert_eq!(read(bytes, format).unwrap_err().status().code, 400, "{bytes:?}");
-        }
-    }
-
-    #[test]
-    fn kinds_must_match() {
-        let expect = GroupVersionKind::new("apps", "v1", "Deployment");
-        for (mut value, fits) in [
-            (json!({}), true),
-            (json!({"apiVersion": "apps/v1", "kind": "Deployment"}), true),
-            (json!({"apiVersion": "apps/v1beta1", "kind": "Deployment"}), false),
-            (json!({"apiVersion": "apps/v1", "kind": "Pod"}), false),
-            (json!({"kind": 1}), false),
-            (json!([]), false),
-            (json!(null), true),
-        ] {
-            assert_eq!(expect_kind(&mut value, &expect).is_ok(), fits, "{value}");
-            if fits {
-                assert_eq!(value, json!({"apiVersion": "apps/v1", "kind": "Deployment"}));
-            }
         }
     }
 }

@@ -228,12 +228,11 @@ impl FieldError {
             | (None, _) => {}
             (Some(value), _) => {
                 text.push_str(": ");
-                // Upstream prints null with Go's word for it, and other values as JSON.
-                text.push_str(&if value.is_null() {
-                    "null".to_owned()
-                } else {
-                    value.to_string()
-                });
+                // Upstream quotes texts as Go does, and prints other values as JSON.
+                match value {
+                    Value::String(value) => go_quote(&mut text, value),
+                    other => text.push_str(&other.to_string()),
+                }
             }
         }
         if !self.detail.is_empty() {
@@ -251,6 +250,28 @@ impl FieldError {
             field: self.path.as_str().to_owned(),
         }
     }
+}
+
+/// A text as Go's `%q` quotes it (strconv `Quote`), but that every character above U+00A0 counts as printable.
+fn go_quote(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            '\0'..='\u{1f}' | '\u{7f}' => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            '\u{80}'..='\u{a0}' | '\u{ad}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            other => out.push(other),
+        }
+    }
+    out.push('"');
 }
 
 impl fmt::Display for FieldError {

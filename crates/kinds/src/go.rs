@@ -31,12 +31,20 @@ use crate::model::{Field, Presence, Type, Value};
 pub struct Internal<'a> {
     kind: &'a Value,
     value: &'a serde_json::Value,
+    part: Option<&'static str>,
 }
 
 impl<'a> Internal<'a> {
     /// A value of this kind. What is not of it is shown as it is.
     pub fn new(kind: &'a Value, value: &'a serde_json::Value) -> Self {
-        Self { kind, value }
+        let part = None;
+        Self { kind, value, part }
+    }
+
+    /// The fields alone that are in the embedded struct of this name, such as `PersistentVolumeSource`.
+    pub fn part(kind: &'a Value, part: &'static str, value: &'a serde_json::Value) -> Self {
+        let part = Some(part);
+        Self { kind, value, part }
     }
 }
 
@@ -52,7 +60,7 @@ impl Serialize for Internal<'_> {
                 ty => match words(ty.name) {
                     Some(words) => {
                         let mut map = serializer.serialize_map(None)?;
-                        write_fields(ty, words, fields, &mut map)?;
+                        write_fields(ty, words, fields, self.part, &mut map)?;
                         map.end()
                     }
                     None => self.value.serialize(serializer),
@@ -84,6 +92,7 @@ fn write_fields<M: serde::ser::SerializeMap>(
     ty: &Type,
     words: &str,
     fields: &Fields,
+    part: Option<&str>,
     out: &mut M,
 ) -> Result<(), M::Error> {
     for word in words.split(',').filter(|word| !word.is_empty()) {
@@ -97,7 +106,7 @@ fn write_fields<M: serde::ser::SerializeMap>(
                 && let (Value::Object(id), Some(inner)) = (metadata.value, inner.as_object())
             {
                 let ty = id.get();
-                write_fields(ty, self::words(ty.name).unwrap_or_default(), inner, out)?;
+                write_fields(ty, self::words(ty.name).unwrap_or_default(), inner, None, out)?;
             }
             continue;
         }
@@ -112,6 +121,9 @@ fn write_fields<M: serde::ser::SerializeMap>(
         let Some(field) = ty.field(&json_name) else {
             continue;
         };
+        if part.is_some() && embedded(ty, field.name) != part {
+            continue;
+        }
         match fields.get(&json_name) {
             Some(value) if !value.is_null() => {
                 out.serialize_entry(name, &Internal::new(&field.value, value))?

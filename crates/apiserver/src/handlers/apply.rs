@@ -19,6 +19,7 @@ use super::{Call, update};
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
 use crate::fieldmanager::Owners;
+use crate::registry::Dialect;
 use crate::request::media::BodyFormat;
 use crate::storage::GUARANTEED_UPDATE_TRIES;
 
@@ -89,16 +90,17 @@ impl Config {
     /// 400 where it is no object.
     pub(super) fn read(body: &Bytes, options: &WriteOptions) -> ApiResult<Self> {
         let read = codec::read(body, BodyFormat::Yaml).map_err(|error| {
-            let message = &error.status().message;
-            let why = message
-                .split_once("yaml parse error: ")
-                .map_or(message.as_str(), |(_, why)| why);
-            ApiError::from(Status::bad_request(format!("error decoding patch: {why}")))
+            ApiError::from(Status::bad_request(format!(
+                "error encoding patch: {}",
+                error.status().message
+            )))
         })?;
         if !read.value.is_object() {
-            return Err(Status::bad_request(
-                "error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}",
-            )
+            let found = codec::kind_of_json(&read.value);
+            return Err(Status::bad_request(format!(
+                "error decoding patch: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value \
+                 of type map[string]interface {{}}"
+            ))
             .into());
         }
         let mut config = Self {
@@ -148,7 +150,8 @@ fn merge(
         .apply(live, &config.object, force)
         .map_err(|error| refused(&error))?;
     config.check()?;
-    let mut incoming = write::reshape(call, merged, Vec::new(), options).map_err(metadata::server_error)?;
+    let mut incoming =
+        write::reshape(call, merged, Vec::new(), options, Dialect::Json).map_err(metadata::server_error)?;
     if live.is_none() {
         check_uid(call, &incoming.object)?;
     }

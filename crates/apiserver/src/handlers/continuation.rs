@@ -5,9 +5,12 @@ use std::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use kubewright_core::Status;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::Value;
 
+use crate::codec::kind_of_json;
 use crate::error::ApiResult;
+use crate::json;
 use crate::storage::{At, KeyPrefix, Revision};
 
 /// Where a list goes on, and at which state.
@@ -43,7 +46,7 @@ pub(super) fn decode(text: &str, prefix: &KeyPrefix) -> ApiResult<Continuation> 
             fault(&error, text)
         ))
     })?;
-    let token: Token = serde_json::from_slice(&bytes).map_err(|error| refuse(&format_args!(": {error}")))?;
+    let token = Token::read(&bytes).map_err(|why| refuse(&format_args!(": {why}")))?;
     if token.v != VERSION {
         return Err(refuse(&format_args!(
             ": server does not recognize this encoded version {}",
@@ -78,14 +81,60 @@ fn fault(error: &base64::DecodeError, text: &str) -> usize {
 }
 
 /// Absent fields are empty, as Go reads them.
-#[derive(Default, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Default, Serialize)]
 struct Token {
     v: String,
     /// The version of the list; a negative one goes on with the newest state.
     rv: i64,
     /// The key to begin with, within the prefix.
     start: String,
+}
+
+impl Token {
+    /// # Errors
+    /// In the words of encoding/json.
+    fn read(bytes: &[u8]) -> Result<Self, String> {
+        let value = json::read(bytes)?.value;
+        let mut token = Self::default();
+        let fields = match &value {
+            Value::Null => return Ok(token),
+            Value::Object(fields) => fields,
+            other => {
+                let found = kind_of_json(other);
+                return Err(format!(
+                    "json: cannot unmarshal {found} into Go value of type storage.continueToken"
+                ));
+            }
+        };
+        for (name, value) in fields {
+            let expected = match (name.as_str(), value) {
+                (_, Value::Null) => continue,
+                ("v", Value::String(text)) => {
+                    token.v.clone_from(text);
+                    continue;
+                }
+                ("start", Value::String(text)) => {
+                    token.start.clone_from(text);
+                    continue;
+                }
+                ("rv", Value::Number(number)) if number.is_i64() => {
+                    token.rv = number.as_i64().unwrap_or_default();
+                    continue;
+                }
+                ("v" | "start", _) => "string",
+                ("rv", _) => "int64",
+                _ => continue,
+            };
+            let found = match value {
+                Value::Number(number) if expected == "int64" => format!("number {number}"),
+                other => kind_of_json(other).to_owned(),
+            };
+            return Err(format!(
+                "json: cannot unmarshal {found} into Go struct field continueToken.{name} of type {expected}"
+            ));
+        }
+        Ok(token)
+    }
 }
 
 const VERSION: &str = "meta.k8s.io/v1";
@@ -158,6 +207,23 @@ mod tests {
         check(&token(json!({})), Err(&other("")));
         check("nonsense!", Err(": illegal base64 data at input byte 8"));
         check("%%%", Err(": illegal base64 data at input byte 0"));
+        for (text, why) in [
+            ("abc", "invalid character 'i' looking for beginning of value"),
+            (
+                "W10",
+                "json: cannot unmarshal array into Go value of type storage.continueToken",
+            ),
+            (
+                "eyJ2Ijo1fQ",
+                "json: cannot unmarshal number into Go struct field continueToken.v of type string",
+            ),
+            (
+                "eyJydiI6IngifQ",
+                "json: cannot unmarshal string into Go struct field continueToken.rv of type int64",
+            ),
+        ] {
+            check(text, Err(&format!(": {why}")));
+        }
         for text in ["", "bm9uc2Vuc2U", "W10", "eyJ2IjoxfQ"] {
             let error = decode(text, &prefix()).unwrap_err();
             assert!(

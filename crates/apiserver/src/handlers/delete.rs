@@ -7,8 +7,10 @@
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use kubewright_core::{
-    DeleteOptions, FieldError, FieldPath, GroupKind, GroupResource, PropagationPolicy, Status, StatusDetails,
+    DeleteOptions, FieldError, FieldPath, GroupKind, GroupResource, GroupVersionKind, PropagationPolicy,
+    Status, StatusDetails,
 };
+use kubewright_kinds as kinds;
 use kubewright_net::Body;
 use serde_json::{Value, json};
 
@@ -20,6 +22,7 @@ use crate::builtin::strategy::Dependents;
 use crate::builtin::strategy::deletion::{self, DeleteStep};
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
+use crate::registry::Model;
 use crate::request::{ReadOptions, media};
 use crate::storage::{GUARANTEED_UPDATE_TRIES, Key, Revision, StorageError, StoredObject};
 
@@ -92,20 +95,19 @@ fn options(call: &Call<'_>, body: &Bytes) -> ApiResult<DeleteOptions> {
     if body.is_empty() {
         return settle(DeleteOptions::from_query(call.query).map_err(refused)?);
     }
-    let body = codec::read(body, media::body_format(call.headers)?)?.value;
-    if !body.is_object() {
-        return Err(
-            Status::bad_request("the body of a delete is a DeleteOptions, which is an object").into(),
-        );
+    let mut body = codec::read(body, media::body_format(call.headers)?)?.value;
+    // Every group and version has this kind, and a body that names none is one.
+    let expect = GroupVersionKind::new("", "v1", "DeleteOptions");
+    if let Some(fields) = body.as_object_mut()
+        && fields.get("kind").and_then(Value::as_str) == Some(&expect.kind)
+    {
+        fields.remove("apiVersion");
     }
-    let kind = body
-        .get("kind")
-        .and_then(Value::as_str)
-        .unwrap_or("DeleteOptions");
-    if kind != "DeleteOptions" {
-        return Err(
-            Status::bad_request(format!("the body of a delete is a DeleteOptions, not a {kind}")).into(),
-        );
+    let bad = |why: String| ApiError::from(Status::bad_request(why));
+    codec::expect_kind(&mut body, &expect).map_err(|fault| bad(options_fault(fault)))?;
+    let ty = kinds::table().kind("", "v1", "DeleteOptions");
+    if let Some(why) = ty.and_then(|ty| Model::Builtin(ty).normalize(&mut body).type_error) {
+        return Err(bad(why));
     }
     // Checked before it is read, since it is refused otherwise than what cannot be read.
     if let Some(policy) = body.get("propagationPolicy").and_then(Value::as_str) {
@@ -114,6 +116,14 @@ fn options(call: &Call<'_>, body: &Bytes) -> ApiResult<DeleteOptions> {
     let options = serde_json::from_value(body)
         .map_err(|error| Status::bad_request(format!("the DeleteOptions cannot be read: {error}")))?;
     settle(options)
+}
+
+/// Upstream decodes options by a scheme that has no other kinds.
+fn options_fault(fault: codec::KindFault) -> String {
+    match fault {
+        codec::KindFault::Other { found, .. } => codec::no_kind(&found),
+        other => other.step(),
+    }
 }
 
 /// Checks options and brings the old spelling of the policy into the new one.

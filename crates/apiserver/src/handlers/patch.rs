@@ -17,6 +17,7 @@ use super::response::Rendering;
 use super::{Call, apply, route, update, write};
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
+use crate::registry::Dialect;
 use crate::registry::path::MAX_FINDINGS;
 use crate::request::media::{self, MediaType};
 
@@ -120,7 +121,7 @@ pub(super) fn read(kind: PatchKind, body: &Bytes) -> ApiResult<ReadPatch> {
             PatchKind::Strategic => "",
             _ => "error decoding patch: ",
         };
-        let found = type_name(&body.value);
+        let found = codec::kind_of_json(&body.value);
         return Err(Status::bad_request(format!(
             "{what}json: cannot unmarshal {found} into Go value of type {expected}"
         ))
@@ -138,18 +139,6 @@ pub(super) fn read(kind: PatchKind, body: &Bytes) -> ApiResult<ReadPatch> {
         body: body.value,
         findings,
     })
-}
-
-/// Go's word for what JSON a value is.
-fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }
 
 /// What the operations of a JSON patch have besides what they may have.
@@ -201,8 +190,16 @@ fn patched(
 ) -> ApiResult<write::Incoming> {
     // The patched object keeps the version of the present one, so it conflicts only where the patch sets another.
     let ty = call.resource.model.builtin_type();
-    let patched = patch.apply_to(ty, current.clone())?;
-    let mut incoming = write::reshape(call, patched, patch.findings.clone(), options).map_err(|why| {
+    let mut patched = patch.apply_to(ty, current.clone())?;
+    let mut dialect = Dialect::Json;
+    if patch.kind == PatchKind::Strategic {
+        // It is decoded as what the object is, whatever it says (`DefaultUnstructuredConverter`).
+        dialect = Dialect::Unstructured;
+        patched["apiVersion"] = call.resource.api_version().into();
+        patched["kind"] = call.resource.kind.as_str().into();
+    }
+    let findings = patch.findings.clone();
+    let mut incoming = write::reshape(call, patched, findings, options, dialect).map_err(|why| {
         // Upstream shows a strategic merge patch, and of the others what they come to.
         let shown = match patch.kind {
             PatchKind::Strategic => Ok(kubewright_smd::go_print(&patch.body)),

@@ -131,7 +131,7 @@ fn scale_kind() -> GroupVersionKind {
 /// # Errors
 /// 400 for another kind, and for the scale of something else than the path names.
 fn place(call: &Call<'_>, mut scale: Value) -> ApiResult<Value> {
-    codec::expect_kind(&mut scale, &scale_kind())?;
+    codec::expect_kind(&mut scale, &scale_kind()).map_err(|fault| Status::bad_request(fault.to_string()))?;
     metadata::place_named(call, &mut scale)?;
     Ok(scale)
 }

@@ -30,15 +30,15 @@ pub(super) fn read(
 ) -> ApiResult<Incoming> {
     // What cannot be answered is not done.
     Rendering::new(call)?;
-    let body = codec::read_as(&gvk.kind, body, media::body_format(call.headers)?)?;
-    let mut object = body.value;
+    let read = codec::read_as(&gvk.kind, body, media::body_format(call.headers)?)?;
+    let mut object = read.value;
     if object["apiVersion"]
         .as_str()
         .is_some_and(|found| synonyms.contains(&found))
     {
         object["apiVersion"] = gvk.api_version().into();
     }
-    codec::expect_kind(&mut object, gvk)?;
+    codec::expect_kind_of_body(&mut object, gvk, body)?;
     let mut unknown = Vec::new();
     if let Some(ty) = kinds::table().kind(&gvk.group, &gvk.version, &gvk.kind) {
         let found = Model::Builtin(ty).normalize(&mut object);
@@ -48,7 +48,7 @@ pub(super) fn read(
         unknown = found.unknown_fields;
     }
     let validation = options.field_validation.unwrap_or(FieldValidation::Warn);
-    let warnings = codec::judge_fields(validation, &body.duplicate_fields, &unknown, gvk)?;
+    let warnings = codec::judge_fields(validation, &read.duplicate_fields, &unknown, gvk)?;
     if !object["metadata"].is_object() {
         object["metadata"] = Value::Object(Map::new());
     }

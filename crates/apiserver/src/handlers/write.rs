@@ -16,9 +16,11 @@ use tokio::sync::{MutexGuard, RwLockReadGuard};
 use super::response::Rendering;
 use super::warning::warn;
 use super::{Call, to_storage};
+use crate::builtin::shown;
 use crate::builtin::strategy::{Allocation, Context, Requester, ServicePool};
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
+use crate::registry::Dialect;
 use crate::request::{Verb, media};
 use crate::storage::{Encoded, KeyPrefix, RangeRequest, StoredObject};
 
@@ -51,28 +53,16 @@ pub(crate) fn options(call: &Call<'_>) -> ApiResult<WriteOptions> {
 /// # Errors
 /// 415 for a format that is not understood, 400 for a body that is malformed or of another kind.
 pub(crate) fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> ApiResult<Incoming> {
-    let body = codec::read_as(&call.resource.kind, body, media::body_format(call.headers)?)?;
-    shape(call, body.value, &body.duplicate_fields, options)
-}
-
-/// Brings a value into the shape of the call's kind.
-///
-/// # Errors
-/// 400 when it cannot be one, or has fields that it must not have.
-pub(crate) fn shape(
-    call: &Call<'_>,
-    mut object: Value,
-    duplicate_fields: &[String],
-    options: &WriteOptions,
-) -> ApiResult<Incoming> {
     let gvk = call.resource.gvk();
-    codec::expect_kind(&mut object, &gvk)?;
+    let read = codec::read_as(&gvk.kind, body, media::body_format(call.headers)?)?;
+    let mut object = read.value;
+    codec::expect_kind_of_body(&mut object, &gvk, body)?;
     let found = call.resource.model.normalize(&mut object);
     if let Some(error) = &found.type_error {
         return Err(cannot_be_handled(&gvk, error));
     }
     let validation = options.field_validation.unwrap_or(FieldValidation::Warn);
-    let warnings = codec::judge_fields(validation, duplicate_fields, &found.unknown_fields, &gvk)?;
+    let warnings = codec::judge_fields(validation, &read.duplicate_fields, &found.unknown_fields, &gvk)?;
     Ok(complete(call, object, warnings))
 }
 
@@ -85,9 +75,10 @@ pub(crate) fn reshape(
     mut object: Value,
     mut findings: Vec<String>,
     options: &WriteOptions,
+    dialect: Dialect,
 ) -> Result<Incoming, String> {
-    codec::expect_kind(&mut object, &call.resource.gvk()).map_err(|error| error.status().message.clone())?;
-    let found = call.resource.model.normalize(&mut object);
+    codec::expect_kind(&mut object, &call.resource.gvk()).map_err(|fault| fault.step())?;
+    let found = call.resource.model.normalize_as(&mut object, dialect);
     if let Some(error) = found.type_error {
         return Err(error);
     }
@@ -200,7 +191,12 @@ pub(crate) fn refuse(call: &Call<'_>, name: &str, errors: &[FieldError]) -> ApiR
     if errors.is_empty() {
         return Ok(());
     }
-    Err(Status::invalid(&call.resource.group_kind(), name, errors).into())
+    let kind = call.resource.group_kind();
+    let Some(ty) = call.resource.model.builtin_type() else {
+        return Err(Status::invalid(&kind, name, errors).into());
+    };
+    let errors: Vec<FieldError> = errors.iter().map(|error| shown::error(ty, error)).collect();
+    Err(Status::invalid(&kind, name, &errors).into())
 }
 
 /// The scope in the words of the table of kinds, in which strategies are written.

@@ -4,7 +4,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::SignedDuration;
 use jiff::civil::DateTime;
+use kubewright_kinds::Value as Kind;
 use serde_json::Value;
+
+use crate::codec::kind_of_json;
 
 /// How much of a time is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,15 +18,44 @@ pub(super) enum Precision {
     Microseconds,
 }
 
-/// What upstream's messages call a JSON value.
-pub(super) fn what(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
+/// What the converter of trees says of a value that it cannot make one of `kind`, which Go calls `expected` (apimachinery
+/// pkg/runtime/converter.go `fromUnstructured`).
+pub(super) fn inconvertible(value: &Value, kind: &Kind, expected: &str) -> String {
+    let found = match value {
+        Value::Null => "invalid",
         Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
         Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
+        Value::Array(_) => "slice",
+        Value::Object(_) => "map",
+    };
+    let plain = match kind {
+        Kind::Map(_) => return format!("cannot restore map from {found}"),
+        Kind::Array(_) | Kind::Bytes => return format!("cannot restore slice from {found}"),
+        Kind::Object(_) => return format!("cannot restore struct from: {found}"),
+        Kind::Time | Kind::MicroTime | Kind::IntOrString => {
+            let shown = match value {
+                Value::Number(number) if expected == "int32" => format!("number {number}"),
+                _ => kind_of_json(value).to_owned(),
+            };
+            return format!("json: cannot unmarshal {shown} into Go value of type {expected}");
+        }
+        Kind::Boolean => "bool",
+        Kind::Int32 => "int32",
+        Kind::Int64 => "int64",
+        Kind::Double => "float64",
+        _ => "string",
+    };
+    // Go can make a text of an integer, but not so that it would mean the same.
+    let is_near = match found {
+        "int64" => plain != "bool",
+        "float64" => !matches!(plain, "bool" | "string"),
+        _ => false,
+    };
+    match is_near {
+        true => format!("cannot convert {found} to {expected}"),
+        false => format!("unrecognized type: {plain}"),
     }
 }
 

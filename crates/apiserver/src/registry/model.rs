@@ -7,7 +7,7 @@ use kubewright_kinds::protobuf::MAX_ADDED_ZEROS;
 use kubewright_kinds::{self as kinds, Zeros};
 use serde_json::Value;
 
-use super::normalize::Normalizer;
+use super::normalize::{Dialect, Normalizer};
 use super::path::{self, MAX_FINDINGS};
 use super::shape;
 use crate::builtin;
@@ -35,11 +35,16 @@ impl Model {
     /// Brings an object into the shape that Go's decoder and encoder would leave it in: unknown fields, nulls and zero values
     /// that are never written go, zero values that always are come; values of the wrong type are reported.
     pub(crate) fn normalize(&self, object: &mut Value) -> Normalized {
+        self.normalize_as(object, Dialect::Json)
+    }
+
+    /// The same for an object that upstream does not decode from text, but from a tree.
+    pub(crate) fn normalize_as(&self, object: &mut Value, dialect: Dialect) -> Normalized {
         let mut found = Normalized::default();
         match self {
             Self::Builtin(ty) => {
                 let zeros = Zeros::new(MAX_ADDED_ZEROS);
-                Normalizer::new(&mut found, zeros).run(ty, object);
+                Normalizer::new(&mut found, zeros, dialect).run(ty, object);
             }
             Self::Custom(model) => match model.normalize(with_integers(object)) {
                 Ok(mut unknown) => {

@@ -11,6 +11,17 @@ use serde_json::{Map, Value};
 use super::decode::{self, Precision};
 use super::model::Normalized;
 use super::path::{MAX_FINDINGS, Path};
+use crate::codec::kind_of_json;
+
+/// By which of upstream's decoders a value is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// encoding/json, from text.
+    Json,
+    /// `DefaultUnstructuredConverter`, from a tree: what a strategic merge patch comes to (apimachinery
+    /// pkg/runtime/converter.go). It takes numbers that are too large, of which it keeps the lower bits.
+    Unstructured,
+}
 
 /// Walks an object along its type.
 pub(super) struct Normalizer<'a> {
@@ -23,16 +34,18 @@ pub(super) struct Normalizer<'a> {
     inside: usize,
     /// The fault of the first value that decodes itself.
     fatal: Option<String>,
+    dialect: Dialect,
 }
 
 impl<'a> Normalizer<'a> {
-    pub(super) fn new(found: &'a mut Normalized, zeros: Zeros) -> Self {
+    pub(super) fn new(found: &'a mut Normalized, zeros: Zeros, dialect: Dialect) -> Self {
         Self {
             found,
             zeros,
             stack: Vec::new(),
             inside: 0,
             fatal: None,
+            dialect,
         }
     }
 
@@ -87,6 +100,9 @@ impl<'a> Normalizer<'a> {
     fn value(&mut self, kind: &'static kinds::Value, value: &mut Value, path: Path<'_>) {
         use kinds::Value as Kind;
         self.zeros.allow(1);
+        if self.dialect == Dialect::Unstructured {
+            converted(kind, value);
+        }
         let fits = match kind {
             Kind::String => value.is_string(),
             Kind::Boolean => value.is_boolean(),
@@ -95,6 +111,9 @@ impl<'a> Normalizer<'a> {
             Kind::Double => value.is_number(),
             Kind::Bytes => match value.as_str().map(decode::bytes) {
                 Some(Ok(text)) => return *value = Value::String(text),
+                Some(Err(why)) if self.dialect == Dialect::Unstructured => {
+                    return self.fault(format!("error decoding from json: {why}"));
+                }
                 Some(Err(why)) => return self.fault(why),
                 None => false,
             },
@@ -175,7 +194,7 @@ impl<'a> Normalizer<'a> {
 
     /// Go's word on a value of the wrong type where we are.
     fn mistyping(&self, value: &Value) -> String {
-        let found = decode::what(value);
+        let found = kind_of_json(value);
         let Some((owner, field)) = self.stack.last() else {
             return format!("json: cannot unmarshal {found} into Go value");
         };
@@ -185,6 +204,9 @@ impl<'a> Normalizer<'a> {
                 break;
             };
             (expected, kind) = (go::type_of_item(&expected, item), item);
+        }
+        if self.dialect == Dialect::Unstructured {
+            return decode::inconvertible(value, kind, &expected);
         }
         let found = match value {
             Value::Number(number) if expected.starts_with("int") => format!("number {number}"),
@@ -199,6 +221,20 @@ impl<'a> Normalizer<'a> {
             }
         }
         format!("json: cannot unmarshal {found} into Go struct field {owner}{path} of type {expected}")
+    }
+}
+
+/// Numbers as the converter of trees takes them.
+fn converted(kind: &kinds::Value, value: &mut Value) {
+    let Value::Number(number) = value else { return };
+    let whole = number.as_i64().or_else(|| {
+        let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
+        Some(float as i64)
+    });
+    match (kind, whole) {
+        (kinds::Value::Int32, Some(whole)) => *value = (whole as i32).into(),
+        (kinds::Value::Int64, Some(whole)) => *value = whole.into(),
+        _ => {}
     }
 }
 
@@ -254,6 +290,58 @@ mod tests {
 
     use super::super::model::Model;
     use super::*;
+
+    /// The words of the converter of trees.
+    #[test]
+    fn trees_of_the_wrong_type() {
+        for (pod, expect) in [
+            (json!({"spec": 5}), "cannot restore struct from: int64"),
+            (
+                json!({"spec": {"containers": 5}}),
+                "cannot restore slice from int64",
+            ),
+            (json!({"spec": {"hostNetwork": "x"}}), "unrecognized type: bool"),
+            (
+                json!({"spec": {"restartPolicy": 5}}),
+                "cannot convert int64 to v1.RestartPolicy",
+            ),
+            (
+                json!({"metadata": {"creationTimestamp": 5}}),
+                "json: cannot unmarshal number into Go value of type string",
+            ),
+            (
+                json!({"spec": {"activeDeadlineSeconds": 1.5}}),
+                "cannot convert float64 to int64",
+            ),
+            (
+                json!({"spec": {"activeDeadlineSeconds": []}}),
+                "unrecognized type: int64",
+            ),
+            (
+                json!({"spec": {"nodeSelector": [1]}}),
+                "cannot restore map from slice",
+            ),
+            (
+                json!({"metadata": {"labels": {"a": true}}}),
+                "unrecognized type: string",
+            ),
+            (
+                json!({"spec": {"containers": [{"livenessProbe": {"httpGet": {"port": 1.5}}}]}}),
+                "json: cannot unmarshal number 1.5 into Go value of type int32",
+            ),
+        ] {
+            let mut value = pod.clone();
+            let ty = kinds::table().kind("", "v1", "Pod").unwrap();
+            let found = Model::Builtin(ty).normalize_as(&mut value, Dialect::Unstructured);
+            assert_eq!(found.type_error.as_deref(), Some(expect), "{pod}");
+        }
+        let mut pod = json!({"spec": {"priority": 99_999_999_999_i64, "activeDeadlineSeconds": 1.0}});
+        let ty = kinds::table().kind("", "v1", "Pod").unwrap();
+        let found = Model::Builtin(ty).normalize_as(&mut pod, Dialect::Unstructured);
+        assert_eq!(found.type_error, None);
+        assert_eq!(pod["spec"]["priority"], 1_215_752_191);
+        assert_eq!(pod["spec"]["activeDeadlineSeconds"], 1);
+    }
 
     /// Go's words, as a kube-apiserver 1.37 answers.
     #[test]

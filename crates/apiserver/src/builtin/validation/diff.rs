@@ -1,13 +1,13 @@
 //! What differs between two versions of an object, for messages about changes that are not allowed.
 //!
 //! Upstream: apimachinery `pkg/util/diff/diff.go`, a unified diff of the objects as indented JSON with three lines around each
-//! change. Upstream prints its internal types, with Go's names for fields; here it is the object as the client knows it.
+//! change.
 
 use std::fmt::Write as _;
 
-use serde::Serialize as _;
 use serde_json::Value;
-use serde_json::ser::{PrettyFormatter, Serializer};
+
+use crate::builtin::shown;
 
 /// As many lines as are shown before and after a change.
 const CONTEXT: usize = 3;
@@ -16,9 +16,22 @@ const PAIRS_MAX: usize = 1 << 20;
 /// The most bytes of a diff.
 const DIFF_MAX: usize = 16 * 1024;
 
-/// The difference as text, each line with a line feed after it. Empty if there is none.
-pub(crate) fn diff(old: &Value, new: &Value) -> String {
-    let (old, new) = (pretty(old), pretty(new));
+/// The difference between two values of a type as text, each line with a line feed after it. Empty if there is none.
+///
+/// `ty` is the name of the type in the table of kinds.
+pub(crate) fn diff(ty: &str, old: &Value, new: &Value) -> String {
+    diff_texts(&shown::indented(ty, old), &shown::indented(ty, new))
+}
+
+/// The same for a struct that `ty` embeds.
+pub(crate) fn diff_part(ty: &str, part: &'static str, old: &Value, new: &Value) -> String {
+    diff_texts(
+        &shown::indented_part(ty, part, old),
+        &shown::indented_part(ty, part, new),
+    )
+}
+
+fn diff_texts(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let edits = edits(&old, &new);
     let mut text = String::new();
@@ -31,15 +44,6 @@ pub(crate) fn diff(old: &Value, new: &Value) -> String {
         }
     }
     text
-}
-
-fn pretty(value: &Value) -> String {
-    let mut bytes = Vec::new();
-    let mut serializer = Serializer::with_formatter(&mut bytes, PrettyFormatter::with_indent(b" "));
-    match value.serialize(&mut serializer) {
-        Ok(()) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(_) => value.to_string(),
-    }
 }
 
 /// One line of a diff, with where it stands in both texts.
@@ -148,7 +152,7 @@ mod tests {
     fn changes_with_lines_around_them() {
         #[track_caller]
         fn check(old: Value, new: Value, expect: &str) {
-            assert_eq!(diff(&old, &new), expect);
+            assert_eq!(diff("", &old, &new), expect);
         }
         check(json!({"a": 1}), json!({"a": 1}), "");
         check(
@@ -166,13 +170,13 @@ mod tests {
                 .map(|i| if changed.contains(&i) { 100 + i } else { i })
                 .collect()
         };
-        let two = diff(&numbers(&[]), &numbers(&[1, 15]));
+        let two = diff("", &numbers(&[]), &numbers(&[1, 15]));
         assert_eq!(two.matches("@@ -").count(), 2, "{two}");
     }
 
     #[test]
     fn a_diff_of_everything_is_bounded() {
         let list = |from: u64| -> Value { (from..from + 5000).collect() };
-        assert!(diff(&list(0), &list(10_000)).len() <= DIFF_MAX);
+        assert!(diff("", &list(0), &list(10_000)).len() <= DIFF_MAX);
     }
 }

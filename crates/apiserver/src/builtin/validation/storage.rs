@@ -4,7 +4,7 @@
 //! `pkg/apis/core/validation/validation.go`.
 
 use super::super::value::{semantically_equal, str_at};
-use super::diff::diff;
+use super::diff::{diff, diff_part};
 use super::field::{Errors, Field};
 use super::metadata;
 use super::names::{label, qualified_name, subdomain};
@@ -187,7 +187,12 @@ fn persistent_volume_update(new: &Value, old: &Value) -> Vec<FieldError> {
     if !semantically_equal(Some(&compared), Some(&old_source)) {
         let detail = format!(
             "spec.persistentvolumesource is immutable after creation\n{}",
-            diff(&old_source, &compared)
+            diff_part(
+                "io.k8s.api.core.v1.PersistentVolumeSpec",
+                "PersistentVolumeSource",
+                &old_source,
+                &compared
+            )
         );
         errors.push(FieldError::forbidden(
             FieldPath::new("spec.persistentvolumesource"),
@@ -392,7 +397,7 @@ fn persistent_volume_claim_update(new: &Value, old: &Value) -> Vec<FieldError> {
     if !semantically_equal(Some(&munged), Some(&fixed)) {
         let detail = format!(
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n{}",
-            diff(&fixed, &munged)
+            diff("io.k8s.api.core.v1.PersistentVolumeClaimSpec", &fixed, &munged)
         );
         errors.push(FieldError::forbidden(FieldPath::new("spec"), detail));
     }

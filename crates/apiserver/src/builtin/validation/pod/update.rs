@@ -41,7 +41,7 @@ pub(crate) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
     if !semantically_equal(Some(&munged), Some(old_spec.value)) {
         let detail = format!(
             "pod updates may not change fields other than {UPDATABLE}\n{}",
-            diff(old_spec.value, &munged)
+            diff("io.k8s.api.core.v1.PodSpec", old_spec.value, &munged)
         );
         spec.forbidden(&mut errors, detail);
     }
@@ -223,7 +223,7 @@ pub(crate) fn ephemeral_containers(new: &Value, old: &Value) -> Vec<FieldError> 
             Some(changed) if !semantically_equal(Some(changed), Some(kept)) => {
                 format!(
                     "existing ephemeral containers {name:?} may not be changed\n{}",
-                    diff(kept, changed)
+                    diff("io.k8s.api.core.v1.EphemeralContainer", kept, changed)
                 )
             }
             Some(_) => continue,
