@@ -480,7 +480,7 @@ mod tests {
             ),
             (
                 write("fieldManager=a%07"),
-                Some("fieldManager: Invalid value: \"a\\u0007\": invalid character U+0007 (at position 1)"),
+                Some("fieldManager: Invalid value: \"a\\a\": invalid character U+0007 (at position 1)"),
             ),
             (
                 delete("propagationPolicy=Up"),
