@@ -360,7 +360,7 @@ async fn what_is_refused() {
         Ask::new(format!("PATCH {MAPS}/a?fieldManager=m{query}")).typed("application/apply-patch+yaml", body)
     };
     server
-        .refused(text("", "a: [b"), 400, "error decoding patch")
+        .refused(text("", "a: [b"), 400, "error encoding patch: yaml: line 1: ")
         .await;
     const TWICE: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: a\n  k: b\n";
     let strict = server

@@ -63,7 +63,6 @@ async fn malformed_bodies_change_nothing() {
         ("application/json", b"kind: ConfigMap", 400),
         ("application/yaml", b"a: [", 400),
         ("application/yaml", b"\xff\xfe", 400),
-        ("application/yaml", b"a: 1\n---\nb: 2\n", 400),
         ("application/yaml", b"a: &a [*a]\n", 400),
         (PROTOBUF, b"", 400),
         (PROTOBUF, b"k8s\0", 400),
@@ -302,21 +301,18 @@ async fn text_with_a_form_of_its_own() {
     for (path, object, at, expect) in [
         (
             leases,
-            lease(json!("2020-01-01T02:00:00.5+02:00")),
+            lease(json!("2020-01-01T02:00:00.500000+02:00")),
             renewed,
             Some("2020-01-01T00:00:00.500000Z"),
         ),
-        (
-            leases,
-            lease(json!("2020-01-01T00:00:00Z")),
-            renewed,
-            Some("2020-01-01T00:00:00.000000Z"),
-        ),
+        // Six digits, neither fewer nor more.
+        (leases, lease(json!("2020-01-01T02:00:00.5+02:00")), renewed, None),
+        (leases, lease(json!("2020-01-01T00:00:00Z")), renewed, None),
         (
             leases,
             lease(json!("2020-01-01T00:00:00.1234567Z")),
             renewed,
-            Some("2020-01-01T00:00:00.123456Z"),
+            None,
         ),
         (leases, lease(json!("yesterday")), renewed, None),
         (leases, lease(json!("")), renewed, None),

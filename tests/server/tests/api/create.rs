@@ -113,7 +113,7 @@ async fn what_is_refused() {
             MAPS,
             json!({"kind": "ConfigMap", "apiVersion": "v2"}),
             400,
-            "does not match the expected API version (v1)",
+            "ConfigMap in version \"v2\" cannot be handled as a ConfigMap: no kind \"ConfigMap\" is registered for version \"v2\"",
         ),
         (MAPS, json!([]), 400, ""),
         (MAPS, json!(null), 422, ""),

@@ -193,7 +193,7 @@ async fn names_of_managers_are_checked() {
         ),
         (
             "a%07",
-            "fieldManager: Invalid value: \"a\\u0007\": invalid character U+0007 (at position 1)",
+            "fieldManager: Invalid value: \"a\\a\": invalid character U+0007 (at position 1)",
         ),
         ("%E2%80%8B", "invalid character U+200B (at position 0)"),
     ] {

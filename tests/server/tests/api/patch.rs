@@ -152,7 +152,7 @@ async fn what_is_refused() {
             MERGE,
             json!({"data": {"key": 5}}),
             422,
-            "json: cannot unmarshal number into Go struct field ConfigMap.data.key of type string",
+            "json: cannot unmarshal number into Go struct field ConfigMap.data of type string",
         ),
         (
             MAPS,

@@ -92,7 +92,7 @@ async fn evictions_that_cannot_be() {
         (
             post("a", &other),
             400,
-            "does not match the expected API version (policy/v1)",
+            "Eviction in version \"v2\" cannot be handled as a Eviction: no kind \"Eviction\" is registered for version \"policy/v2\"",
         ),
         (
             post("a", &elsewhere),
