@@ -50,7 +50,11 @@ fn kind_at(ty: &'static Type, path: &str, value: &Value) -> Option<Kind> {
             _ => return None,
         };
     }
-    Some(kind).filter(fits).or(found)
+    match kind {
+        // What has no type is shown as it is.
+        Kind::RawExtension | Kind::Json | Kind::FieldsV1 => None,
+        kind => Some(kind).filter(fits).or(found),
+    }
 }
 
 enum Step<'a> {
@@ -146,6 +150,12 @@ mod tests {
             "spec.updateStrategy.rollingUpdate",
             json!({}),
             r#"{"Partition":0,"MaxUnavailable":null}"#,
+        );
+        check(
+            ("apps", "v1", "ControllerRevision"),
+            "data",
+            json!({"a": 2}),
+            r#"{"a":2}"#,
         );
         check(
             ("", "v1", "ConfigMap"),
