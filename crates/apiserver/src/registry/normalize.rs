@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::decode::{self, Precision};
 use super::model::Normalized;
 use super::path::{MAX_FINDINGS, Path};
+use crate::builtin::value::is_zero;
 use crate::codec::kind_of_json;
 
 /// By which of upstream's decoders a value is read.
@@ -257,17 +258,6 @@ fn is_never_written(field: &kinds::Field, value: &Value) -> bool {
             Value::Object(entries) => entries.is_empty() && matches!(field.value, kinds::Value::Map(_)),
             _ => false,
         },
-    }
-}
-
-fn is_zero(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(flag) => !flag,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
     }
 }
 
