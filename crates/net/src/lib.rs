@@ -3,6 +3,7 @@
 //! Client and server meet in one type, [`HttpService`], from a request with a [`Body`] to a response with one. Over the
 //! network, [`connect`] makes such a service from connections and [`serve`] runs one on a listener. Inside one process a
 //! client calls the server's service directly, with an [`Identity`] as request extension, and no socket is opened.
+//! A connection that is upgraded can speak frames from then on, see [`websocket`].
 //!
 //! This crate knows nothing of Kubernetes verbs, kinds or status objects.
 //!
