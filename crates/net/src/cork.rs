@@ -2,16 +2,18 @@
 //!
 //! The HTTP library flushes after each frame that carries data. When a change concerns ten watches of one connection, that would be
 //! ten TLS records in ten system calls, each of which costs more than all the rest of an event. So while streamed answers are open,
-//! frames gather in a buffer, and the connection has itself polled again before it flushes: what other streams were about to send
-//! meanwhile goes along. Nothing waits for a clock; an answer that comes whole on a connection without streams is written at once.
+//! frames gather in a buffer, and the connection has itself polled again before it flushes, a few times at most while streams of
+//! it have been woken and not yet asked for their frame: what they are about to send goes along. Nothing waits for a clock; an answer
+//! that comes whole on a connection without streams is written at once.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::task::{Context, Poll, ready};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker, ready};
 
 use bytes::Bytes;
+use futures_util::task::AtomicWaker;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -21,6 +23,10 @@ use crate::error::TransportError;
 /// So many bytes are written whether it is time to flush or not: as many as the TLS library takes at once.
 const FULL_BYTES: usize = 64 << 10;
 
+/// So many polls a flush waits at most for streams that are awake. One whose reader takes nothing more is not asked for a frame however
+/// often it wakes; the others do not wait for it.
+const MOST_ROUNDS: u32 = 4;
+
 /// What the parts of one connection tell each other.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cork(Arc<Shared>);
@@ -29,6 +35,8 @@ pub(crate) struct Cork(Arc<Shared>);
 struct Shared {
     /// Streamed answers that are open.
     streams: AtomicUsize,
+    /// Those of them that were woken and not polled since.
+    awake: AtomicUsize,
     /// How often the connection was polled, so that a second flush within one poll is known from one in the next.
     polls: AtomicU64,
 }
@@ -53,10 +61,21 @@ impl Cork {
             return body;
         }
         self.0.streams.fetch_add(1, Ordering::Relaxed);
+        let alarm = Arc::new(Alarm {
+            cork: self.clone(),
+            rang: AtomicBool::new(false),
+            sleeper: AtomicWaker::new(),
+        });
         Body::new(Counted {
             body,
-            cork: self.clone(),
+            waker: Waker::from(alarm.clone()),
+            alarm,
         })
+    }
+
+    /// Whether a stream is about to be asked for a frame.
+    fn awaits(&self) -> bool {
+        self.0.awake.load(Ordering::Relaxed) > 0
     }
 
     fn holds(&self) -> bool {
@@ -68,10 +87,49 @@ impl Cork {
     }
 }
 
-/// A streamed body that counts while it is there.
+/// A streamed body that counts while it is there, and as awake from when it is woken until it is polled.
 struct Counted {
     body: Body,
+    alarm: Arc<Alarm>,
+    /// Rings the alarm.
+    waker: Waker,
+}
+
+/// What wakes a stream, and tells its connection.
+struct Alarm {
     cork: Cork,
+    rang: AtomicBool,
+    sleeper: AtomicWaker,
+}
+
+impl Alarm {
+    fn stop(&self) {
+        self.set(false);
+    }
+
+    /// As if it rang already, so that whoever still has the waker makes no difference.
+    fn break_off(&self) {
+        self.set(true);
+    }
+
+    fn set(&self, rings: bool) {
+        if self.rang.swap(rings, Ordering::Relaxed) {
+            self.cork.0.awake.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Wake for Alarm {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.rang.swap(true, Ordering::Relaxed) {
+            self.cork.0.awake.fetch_add(1, Ordering::Relaxed);
+        }
+        self.sleeper.wake();
+    }
 }
 
 impl HttpBody for Counted {
@@ -79,10 +137,13 @@ impl HttpBody for Counted {
     type Error = TransportError;
 
     fn poll_frame(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, TransportError>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        let this = self.get_mut();
+        this.alarm.stop();
+        this.alarm.sleeper.register(cx.waker());
+        Pin::new(&mut this.body).poll_frame(&mut Context::from_waker(&this.waker))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -96,7 +157,8 @@ impl HttpBody for Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.cork.0.streams.fetch_sub(1, Ordering::Relaxed);
+        self.alarm.break_off();
+        self.alarm.cork.0.streams.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -107,8 +169,8 @@ pub(crate) struct Corked<S> {
     buffer: Vec<u8>,
     /// How much of it is written.
     written: usize,
-    /// The poll in which the flush of what is in the buffer was put off.
-    put_off: Option<u64>,
+    /// The poll in which the flush of what is in the buffer was put off last, and how often it was.
+    put_off: Option<(u64, u32)>,
 }
 
 impl<S: AsyncWrite + Unpin> Corked<S> {
@@ -125,6 +187,13 @@ impl<S: AsyncWrite + Unpin> Corked<S> {
     /// Whether what is written now is to gather.
     fn gathers(&self) -> bool {
         !self.buffer.is_empty() || self.cork.holds()
+    }
+
+    /// Has the connection polled again behind all that is ready to run by now.
+    fn put_off(&mut self, now: u64, rounds: u32, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.put_off = Some((now, rounds));
+        cx.waker().wake_by_ref();
+        Poll::Ready(Ok(()))
     }
 
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -191,13 +260,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Corked<S> {
         if !self.buffer.is_empty() {
             let now = self.cork.poll_number();
             match self.put_off {
-                // Behind all that is ready to run by now.
-                None => {
-                    self.put_off = Some(now);
-                    cx.waker().wake_by_ref();
-                    return Poll::Ready(Ok(()));
+                None => return self.put_off(now, 1, cx),
+                Some((then, _)) if then == now => return Poll::Ready(Ok(())),
+                Some((_, rounds)) if rounds < MOST_ROUNDS && self.cork.awaits() => {
+                    return self.put_off(now, rounds + 1, cx);
                 }
-                Some(then) if then == now => return Poll::Ready(Ok(())),
                 Some(_) => ready!(self.poll_drain(cx))?,
             }
         }
@@ -212,8 +279,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Corked<S> {
 
 #[cfg(test)]
 mod tests {
-    use std::task::Waker;
-
     use futures_util::stream;
 
     use super::*;
@@ -345,6 +410,64 @@ mod tests {
         }
         assert_eq!(told.0.load(Ordering::Relaxed), 1);
         assert_eq!(corked.stream.flushes, 0);
+    }
+
+    /// However often they wake: none is waited for longer than a few polls, nor once it is gone.
+    #[test]
+    fn a_flush_waits_for_streams_that_are_awake() {
+        const ONE_POLL: usize = 2;
+        const MOST_POLLS: usize = MOST_ROUNDS as usize + 1;
+        let polls_to_write = |cork: &Cork, then: &mut dyn FnMut(usize)| {
+            let mut corked = Corked::new(Slow::new(usize::MAX), cork.clone());
+            for poll in 1.. {
+                cork.begin_poll();
+                if poll == 1 {
+                    assert!(write(&mut corked, b"one").is_ready());
+                }
+                assert!(flush(&mut corked).is_ready());
+                if !corked.stream.writes.is_empty() {
+                    return poll;
+                }
+                then(poll);
+            }
+            0
+        };
+        let cork = Cork::default();
+        let (wakers, bodies): (Vec<_>, Vec<_>) = (0..2)
+            .map(|_| {
+                let waker = Arc::new(std::sync::Mutex::new(None));
+                let seen = waker.clone();
+                let body = Body::stream(stream::poll_fn(move |cx| {
+                    *seen.lock().unwrap() = Some(cx.waker().clone());
+                    Poll::<Option<Result<Bytes, TransportError>>>::Pending
+                }));
+                (waker, cork.watch(body))
+            })
+            .unzip();
+        let mut bodies: Vec<_> = bodies.into_iter().map(Some).collect();
+        let poll = |body: &mut Option<Body>| {
+            let polled = Pin::new(body.as_mut().unwrap()).poll_frame(&mut Context::from_waker(Waker::noop()));
+            assert!(polled.is_pending());
+        };
+        bodies.iter_mut().for_each(poll);
+        let wake = |index: usize| wakers[index].lock().unwrap().as_ref().unwrap().wake_by_ref();
+        assert_eq!(polls_to_write(&cork, &mut |_| {}), ONE_POLL);
+
+        (0..2).chain(0..2).for_each(wake);
+        assert_eq!(polls_to_write(&cork, &mut |_| {}), MOST_POLLS);
+
+        let polls = polls_to_write(&cork, &mut |round| {
+            if round <= 2 {
+                poll(&mut bodies[round - 1]);
+            }
+        });
+        assert_eq!(polls, 3);
+
+        (0..2).for_each(wake);
+        bodies.iter_mut().for_each(|body| *body = None);
+        (0..2).for_each(wake);
+        let _other = cork.watch(open_stream());
+        assert_eq!(polls_to_write(&cork, &mut |_| {}), ONE_POLL);
     }
 
     /// The buffer has an end, and a reader that takes little loses nothing.

@@ -30,8 +30,8 @@ use crate::request::media::{Encoding, PROTOBUF_STREAM};
 use crate::request::{AskedVersion, ReadOptions};
 use crate::server::Server;
 use crate::storage::{
-    At, Change, Event, RangeRequest, Revision, StorageError, StoredObject, Watch, WatchItem, WatchRequest,
-    WatchStart, write_frame,
+    At, Change, Event, FRAME_AROUND, RangeRequest, Revision, StorageError, StoredObject, Watch, WatchItem,
+    WatchRequest, WatchStart, write_frame,
 };
 use crate::table::IncludeObject;
 
@@ -352,7 +352,7 @@ impl EventStream {
                 event.frame().clone()
             }
             items => {
-                let mut chunk = BytesMut::new();
+                let mut chunk = BytesMut::with_capacity(chunk_len(items));
                 for item in items {
                     self.write_item(item, &mut chunk);
                     self.taken += 1;
@@ -465,6 +465,21 @@ impl EventStream {
         self.ended = true;
         frame::failure(self.accepted.encoding, &error)
     }
+}
+
+/// About how much the items make of a piece, if each is sent as it is stored.
+fn chunk_len(items: &[WatchItem]) -> usize {
+    let mut len = 0;
+    for item in items {
+        len += match item {
+            WatchItem::Event(event) => FRAME_AROUND + event.object().wire_len(),
+            _ => 0,
+        };
+        if len >= CHUNK_BYTES {
+            break;
+        }
+    }
+    len
 }
 
 /// The last wake-up, or one for a bookmark.

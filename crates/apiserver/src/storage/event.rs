@@ -144,8 +144,8 @@ fn encode_frame(change: Change, object: &StoredObject) -> Bytes {
     out.freeze()
 }
 
-/// `{"type":"MODIFIED","object":` and `}\n`.
-const FRAME_AROUND: usize = 30;
+/// How many bytes a frame has besides its object: `{"type":"MODIFIED","object":` and `}\n`.
+pub(crate) const FRAME_AROUND: usize = 30;
 
 #[cfg(test)]
 mod tests {

@@ -58,6 +58,7 @@ use futures_core::future::BoxFuture;
 pub use self::compactor::{COMPACT_INTERVAL, Compactor};
 pub use self::encoded::{Encoded, EncodingError, MAX_DEPTH};
 pub use self::error::StorageError;
+pub(crate) use self::event::FRAME_AROUND;
 pub use self::event::{Change, Event, write_frame};
 pub use self::history::{Cursor, Limits};
 pub use self::key::{Key, KeyPrefix};
