@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::chain::not_found;
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
+use crate::fieldmanager::Conversions;
 use crate::handlers::{self, Call};
 use crate::request::RequestInfo;
 use crate::server::Server;
@@ -99,6 +100,7 @@ async fn create(server: &Arc<Server>, path: &str, object: &Value) -> ApiResult<(
         query: "",
         headers: &headers,
         warnings: handlers::Recorder::default(),
+        conversions: Conversions::default(),
     };
     let body: Bytes = codec::to_json(object);
     match handlers::dispatch(&call, &body).await {

@@ -15,6 +15,7 @@ use kubewright_core::{Scope, Status, StatusReason};
 use kubewright_net::{Body, BodyError, Identity};
 
 use crate::error::{ApiError, ApiResult};
+use crate::fieldmanager::Conversions;
 use crate::handlers::{self, Call};
 use crate::registry::Resource;
 use crate::request::{RequestInfo, Verb, is_watch, time_limit};
@@ -131,6 +132,7 @@ async fn resource(
         query,
         headers: &parts.headers,
         warnings: handlers::Recorder::default(),
+        conversions: Conversions::default(),
     };
     let mut result = handlers::dispatch(&call, &body).await;
     for _ in 1..STALE_TRIES {

@@ -52,6 +52,7 @@ pub mod storage;
 pub mod table;
 #[cfg(test)]
 mod test_support;
+mod webhook;
 
 pub use openapi::Descriptions;
 pub use registry::InvalidRuntimeConfig;

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use kubewright_net::tls::ClientCertificateVerifier;
 use kubewright_net::{Body, HttpService, Identity};
 use parking_lot::RwLock;
+use rustls::crypto::CryptoProvider;
 use tokio::sync::watch;
 
 use crate::authentication::Authenticator;
@@ -38,6 +39,9 @@ pub struct Options {
     pub service_accounts: ServiceAccountOptions,
     /// The address that the service `kubernetes` in namespace `default` points at. Default: 127.0.0.1:443.
     pub advertise_address: std::net::SocketAddr,
+    /// The cryptography with which webhooks are called. Default: what the process has installed as its default; where there is none
+    /// either, calls fail and say so.
+    pub crypto: Option<Arc<CryptoProvider>>,
     /// Descriptions of built-in kinds for OpenAPI. Default: none.
     pub descriptions: Option<Arc<dyn Descriptions>>,
     /// The largest request body, in bytes. Default: [`MAX_BODY_BYTES`]; larger ones get 413.
@@ -62,6 +66,7 @@ impl Default for Options {
             client_certificates: None,
             service_accounts: ServiceAccountOptions::default(),
             advertise_address: std::net::SocketAddr::from(([127, 0, 0, 1], 443)),
+            crypto: None,
             descriptions: None,
             max_body_bytes: MAX_BODY_BYTES,
             compact_interval: COMPACT_INTERVAL,

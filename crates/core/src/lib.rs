@@ -17,6 +17,7 @@
 //! ```
 
 mod api_resource;
+mod conversion_review;
 mod dynamic;
 mod field_error;
 mod gvk;
@@ -33,6 +34,7 @@ mod status;
 mod watch;
 
 pub use api_resource::{ApiResource, Scope};
+pub use conversion_review::{ConversionRequest, ConversionResponse, ConversionReview};
 pub use dynamic::{DynamicObject, PartialObject, TypeMeta};
 pub use field_error::{FieldError, FieldErrorKind, FieldPath};
 pub use gvk::{

@@ -25,7 +25,8 @@ pub struct ServedEnv {
 impl ServedEnv {
     /// Starts an environment and listens on a free port of 127.0.0.1, with the cryptography of `provider`.
     ///
-    /// Of `options`, the client certificates, the advertised address and the root certificate are set here.
+    /// Of `options`, the client certificates, the advertised address and the root certificate are set here; webhooks are called with the
+    /// same cryptography where `options` has none.
     ///
     /// # Errors
     /// When there is no port or no random number to be had, and as [`TestEnv::start`].
@@ -35,7 +36,8 @@ impl ServedEnv {
     ) -> Result<Self, TestEnvError> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?;
-        let authority = Authority::new(provider)?;
+        let authority = Authority::new(provider.clone())?;
+        options.server.crypto.get_or_insert(provider);
         options.server.client_certificates = Some(authority.verifier()?);
         options.server.advertise_address = address;
         options.controllers.root_ca = Some(authority.certificate_pem());

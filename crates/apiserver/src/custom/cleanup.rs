@@ -14,6 +14,7 @@ use serde_json::Value;
 use tokio::sync::watch as signal;
 
 use super::definition::{Condition, FALSE, FINALIZER, TERMINATING, TRUE};
+use crate::fieldmanager::Conversions;
 use crate::handlers::{self, Call};
 use crate::registry::Resource;
 use crate::request::RequestInfo;
@@ -225,6 +226,7 @@ async fn delete_instances(server: &Arc<Server>, resource: &Arc<Resource>) -> Res
         query: "",
         headers: &headers,
         warnings: handlers::Recorder::default(),
+        conversions: Conversions::default(),
     };
     match handlers::dispatch(&call, &Bytes::new()).await {
         Ok(_) => Ok(()),

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use kubewright_schema::StructuralSchema;
 use serde_json::Value;
 
+use super::conversion::Conversion;
 use super::definition::{Definition, Names, Version};
-use super::model::{CustomModel, Lifecycle, Selectable, VersionShape};
+use super::model::{CustomModel, Lifecycle, Selectable, Shapes, VersionShape};
 use crate::builtin::strategy;
 use crate::registry::{Model, Resource, ScalePaths, Subresource, SubresourceKind};
 use crate::storage::Revision;
@@ -20,6 +21,7 @@ pub(super) struct Compiled {
     generation: i64,
     since: Revision,
     versions: BTreeMap<String, CompiledVersion>,
+    shapes: Arc<Shapes>,
 }
 
 #[derive(Debug)]
@@ -40,14 +42,25 @@ pub(super) struct Resources {
 impl Compiled {
     /// Compiles every version. `since` is the revision from which on objects are written by this generation.
     pub(super) fn new(definition: &Definition, since: Revision) -> Self {
-        let versions = definition.spec.versions.iter();
+        let spec = &definition.spec;
+        let versions: BTreeMap<String, CompiledVersion> = spec
+            .versions
+            .iter()
+            .map(|version| (version.name.clone(), compile_version(version)))
+            .collect();
+        let shapes = versions
+            .iter()
+            .map(|(name, version)| (format!("{}/{name}", spec.group), version.shape.clone()))
+            .collect();
         Self {
             uid: definition.metadata.uid.clone(),
             generation: definition.metadata.generation,
             since,
-            versions: versions
-                .map(|version| (version.name.clone(), compile_version(version)))
-                .collect(),
+            versions,
+            shapes: Arc::new(Shapes {
+                versions: shapes,
+                conversion: Conversion::new(&spec.conversion),
+            }),
         }
     }
 
@@ -60,9 +73,7 @@ impl Compiled {
     pub(super) fn resources(&self, definition: &Definition, names: &Names) -> Resources {
         let mut resources = Resources::default();
         let stored = definition.spec.versions.iter().find(|version| version.storage);
-        let Some((stored, storage)) =
-            stored.and_then(|stored| Some((stored, self.versions.get(&stored.name)?)))
-        else {
+        let Some(stored) = stored else {
             return resources;
         };
         for version in &definition.spec.versions {
@@ -71,7 +82,7 @@ impl Compiled {
             };
             let model = CustomModel {
                 shape: compiled.shape.clone(),
-                storage: storage.shape.clone(),
+                shapes: self.shapes.clone(),
                 since: self.since,
                 identity: format!("{}/{}", self.uid, self.generation),
                 definition: format!("{}.{}", names.plural, definition.spec.group),
@@ -85,7 +96,7 @@ impl Compiled {
             if version.storage {
                 resources.storage = Some(resource.clone());
             }
-            if version.served && definition.spec.can_serve(version) {
+            if version.served {
                 resources.served.push(resource);
             }
         }

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::webhook::ClientConfig;
+
 /// A definition as it is stored. Schemas stay text until they are compiled, since most changes of a definition are changes
 /// of its status.
 #[derive(Debug, Deserialize)]
@@ -37,21 +39,22 @@ pub(super) struct Spec {
     #[serde(default)]
     pub(super) versions: Vec<Version>,
     #[serde(default)]
-    conversion: Conversion,
+    pub(super) conversion: Conversion,
+}
+
+/// How objects get from one version to another.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Conversion {
+    pub(super) strategy: String,
+    pub(super) webhook: Option<WebhookConversion>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Conversion {
-    strategy: String,
-}
-
-impl Spec {
-    /// Whether objects can be shown in a version: only a webhook knows how to convert to others than the stored one where the
-    /// definition names one, and this server calls none. To show them unconverted would lose what the versions differ in.
-    pub(super) fn can_serve(&self, version: &Version) -> bool {
-        version.storage || self.conversion.strategy != "Webhook"
-    }
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct WebhookConversion {
+    pub(super) client_config: ClientConfig,
+    pub(super) conversion_review_versions: Vec<String>,
 }
 
 /// The names that a definition asks for, or has been given.

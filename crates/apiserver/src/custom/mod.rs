@@ -6,6 +6,7 @@
 
 mod cleanup;
 mod compile;
+mod conversion;
 mod definition;
 mod follow;
 mod model;

@@ -1,5 +1,6 @@
 //! What the server knows of the shape of one version of a custom resource.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use kubewright_core::FieldError;
@@ -7,14 +8,19 @@ use kubewright_schema::{Malformed, StructuralSchema};
 use kubewright_smd::types::{Schema, TypeRef};
 use serde_json::Value;
 
+use super::conversion::{Conversion, refuse};
+use crate::error::ApiResult;
+use crate::json;
+use crate::server::Server;
 use crate::storage::Revision;
 use crate::table::jsonpath::{self, JsonPath};
 
-/// The shape of one version of a custom resource: its schema, and that of the version it is stored in.
+/// The shape of one version of a custom resource, and how objects of the others come to have it.
 #[derive(Debug)]
 pub(crate) struct CustomModel {
     pub(super) shape: Arc<VersionShape>,
-    pub(super) storage: Arc<VersionShape>,
+    /// All versions of the definition, served or not.
+    pub(super) shapes: Arc<Shapes>,
     /// The revision at which the stored version got its present schema: objects written before may not fit it.
     pub(super) since: Revision,
     /// The identity of the definition and its generation, for what is derived from it.
@@ -22,6 +28,14 @@ pub(crate) struct CustomModel {
     /// The name of the definition.
     pub(super) definition: String,
     pub(super) lifecycle: Lifecycle,
+}
+
+/// What all versions of a definition share.
+#[derive(Debug)]
+pub(super) struct Shapes {
+    /// By what stands in `apiVersion`.
+    pub(super) versions: BTreeMap<String, Arc<VersionShape>>,
+    pub(super) conversion: Conversion,
 }
 
 /// Whether objects of a kind may still be made.
@@ -123,32 +137,90 @@ impl CustomModel {
         revision >= self.since
     }
 
-    /// An object as it is stored, in this version. What an older schema let in is pruned and completed as if it came now.
-    pub(crate) fn read(&self, object: &mut Value, api_version: &str) {
+    /// Completes an object as it is stored: what an older schema let in is pruned and defaulted as if it came now.
+    pub(crate) fn repair(&self, object: &mut Value) {
         let revision = object["metadata"]["resourceVersion"]
             .as_str()
             .and_then(|version| version.parse().ok());
-        if !revision.is_some_and(|revision| self.is_current(Revision(revision))) {
-            let schema = &self.storage.schema;
-            schema.prune(object);
-            schema.drop_nulls(object);
-            schema.default(object);
+        if revision.is_some_and(|revision| self.is_current(Revision(revision))) {
+            return;
         }
-        if !Arc::ptr_eq(&self.shape, &self.storage) {
-            recast(object, api_version, &self.shape);
-        }
-    }
-
-    /// An object of this version, as it is to be stored.
-    pub(crate) fn write(&self, object: &mut Value, api_version: &str) {
-        if !Arc::ptr_eq(&self.shape, &self.storage) {
-            recast(object, api_version, &self.storage);
+        if let Some(shape) = self.shapes.versions.get(version_of(object)) {
+            shape.schema.prune(object);
+            shape.schema.drop_nulls(object);
+            shape.schema.default(object);
         }
     }
 
-    /// An object of any version, in this one.
-    pub(crate) fn recast(&self, object: &mut Value, api_version: &str) {
-        recast(object, api_version, &self.shape);
+    /// Whether other versions take a webhook to become this one.
+    pub(crate) fn has_webhook(&self) -> bool {
+        matches!(self.shapes.conversion, Conversion::Webhook(_))
+    }
+
+    /// Whether it takes a webhook to bring an object to the version `to`.
+    pub(crate) fn needs_webhook(&self, object: &Value, to: &str) -> bool {
+        self.has_webhook() && version_of(object) != to
+    }
+
+    /// Objects of any version of the definition, in the version `to`. Those that are there already are left alone.
+    ///
+    /// # Errors
+    /// 500 for an object of a version that the definition does not have, and where a webhook fails.
+    pub(crate) async fn convert(
+        &self,
+        server: &Server,
+        mut objects: Vec<Value>,
+        to: &str,
+    ) -> ApiResult<Vec<Value>> {
+        let shape = self.shape_of(to, "to")?;
+        let mut foreign = Vec::new();
+        for (index, object) in objects.iter_mut().enumerate() {
+            let from = version_of(object);
+            if from == to {
+                continue;
+            }
+            self.shape_of(from, "from")?;
+            match &self.shapes.conversion {
+                Conversion::None => recast(object, to, shape),
+                Conversion::Webhook(_) => foreign.push(index),
+            }
+        }
+        let Conversion::Webhook(webhook) = &self.shapes.conversion else {
+            return Ok(objects);
+        };
+        if foreign.is_empty() {
+            return Ok(objects);
+        }
+        let sent = foreign.iter().map(|&index| objects[index].take()).collect();
+        let converted = webhook.convert(server, sent, to).await?;
+        for (index, mut object) in foreign.into_iter().zip(converted) {
+            json::make_integers(&mut object);
+            shape.schema.prune(&mut object);
+            objects[index] = object;
+        }
+        Ok(objects)
+    }
+
+    /// The same for one object where no webhook is needed. Of one of a version that the definition no longer has, what `to` has not is
+    /// dropped.
+    pub(crate) fn recast(&self, object: &mut Value, to: &str) {
+        if version_of(object) != to
+            && let Some(shape) = self.shapes.versions.get(to)
+        {
+            recast(object, to, shape);
+        }
+    }
+
+    fn shape_of(&self, api_version: &str, direction: &str) -> ApiResult<&VersionShape> {
+        self.shapes
+            .versions
+            .get(api_version)
+            .map(|shape| &**shape)
+            .ok_or_else(|| {
+                refuse(format!(
+                    "request to convert CR {direction} an invalid group/version: {api_version}"
+                ))
+            })
     }
 
     /// What server-side apply knows of the version.
@@ -174,6 +246,10 @@ impl CustomModel {
     pub(crate) fn definition(&self) -> &str {
         &self.definition
     }
+}
+
+fn version_of(object: &Value) -> &str {
+    object["apiVersion"].as_str().unwrap_or_default()
 }
 
 /// The conversion strategy `None`: only the name of the version changes, and fields that the other version does not have go.

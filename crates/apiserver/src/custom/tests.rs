@@ -331,17 +331,6 @@ async fn versions_differ_in_their_name_and_fields() {
 }
 
 #[tokio::test]
-async fn a_version_that_a_webhook_would_convert_is_not_served() {
-    let server = TestServer::start().await;
-    let mut definition = gadgets();
-    let config = json!({"url": "https://127.0.0.1:1/convert"});
-    definition["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {"clientConfig": config, "conversionReviewVersions": ["v1"]}});
-    server.define(&definition).await;
-    assert_eq!(server.get("/apis/example.com/v1/gadgets").await.code, 200);
-    assert_eq!(server.get("/apis/example.com/v1alpha1/gadgets").await.code, 404);
-}
-
-#[tokio::test]
 async fn a_changed_schema_shows_in_what_was_stored_before() {
     let server = TestServer::start().await;
     let mut stored = server.define(&widgets()).await;

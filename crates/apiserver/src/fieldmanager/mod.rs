@@ -4,6 +4,7 @@
 //! strategies reset, and who asks. Upstream: apiserver `pkg/endpoints/installer.go`, where each scope gets its field manager,
 //! and `pkg/endpoints/handlers/create.go` `managerOrUserAgent`.
 
+mod conversions;
 mod reset_fields;
 mod scale;
 mod versions;
@@ -19,6 +20,7 @@ use kubewright_smd::managed::manager_name;
 use kubewright_smd::manager::{FieldManager, Force, ManagerError};
 use serde_json::Value;
 
+pub(crate) use conversions::{Asked, Conversions};
 pub(crate) use scale::ScaleOwners;
 use versions::KindVersions;
 
@@ -44,13 +46,18 @@ impl<'a> Owners<'a> {
     pub(crate) fn new(
         resource: &'a Resource,
         registry: Arc<Registry>,
+        conversions: &'a Conversions,
         subresource: &'a str,
         given: &str,
         headers: &HeaderMap,
         now: Timestamp,
     ) -> Self {
         Self {
-            versions: KindVersions { resource, registry },
+            versions: KindVersions {
+                resource,
+                conversions,
+                registry,
+            },
             api_version: resource.api_version(),
             kind: &resource.kind,
             subresource,

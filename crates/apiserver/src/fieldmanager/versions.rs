@@ -7,6 +7,7 @@ use kubewright_smd::manager::{ConversionError, Versions};
 use kubewright_smd::types::TypeRef;
 use serde_json::Value;
 
+use super::conversions::Conversions;
 use crate::builtin::conversion;
 use crate::custom::CustomModel;
 use crate::registry::{Model, Registry, Resource};
@@ -14,6 +15,7 @@ use crate::registry::{Model, Registry, Resource};
 /// The versions of a resource: those of the table of kinds, or those of a definition that are served.
 pub(super) struct KindVersions<'a> {
     pub(super) resource: &'a Resource,
+    pub(super) conversions: &'a Conversions,
     pub(super) registry: Arc<Registry>,
 }
 
@@ -47,7 +49,12 @@ impl Versions for KindVersions<'_> {
     }
 
     fn convert(&self, object: &Value, api_version: &str) -> Result<Value, ConversionError> {
-        let mut object = object.clone();
+        let mut object = match self.resource.model.custom() {
+            Some(model) if model.needs_webhook(object, api_version) => {
+                return self.conversions.convert(object, api_version);
+            }
+            _ => object.clone(),
+        };
         match &self.resource.model {
             Model::Builtin(_) => {
                 let from = object["apiVersion"].as_str().unwrap_or_default().to_owned();

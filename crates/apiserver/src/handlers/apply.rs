@@ -44,7 +44,8 @@ pub(crate) async fn apply(
         .await;
         let (code, result) = match result {
             Err(error) if may_create && error.status().reason == StatusReason::NotFound => {
-                let (object, more) = merge(call, &owners, None, &config, &options)?;
+                let merge = || merge(call, &owners, None, &config, &options);
+                let (object, more) = call.settled(merge).await?;
                 warnings.extend(more);
                 let created = create::store(call, object, Origin::Update, &options).await;
                 (StatusCode::CREATED, created)
@@ -55,7 +56,7 @@ pub(crate) async fn apply(
             // Somebody else created it in between: it is there to be changed now.
             Err(error)
                 if code == StatusCode::CREATED && error.status().reason == StatusReason::AlreadyExists => {}
-            result => return Ok(write::answer(rendering, code, &result?, &warnings)),
+            result => return write::answer(call, rendering, code, &result?, &warnings).await,
         }
     }
     Err(ApiError::modified(&call.group_resource(), call.name()?))

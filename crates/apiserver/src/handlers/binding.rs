@@ -16,6 +16,7 @@ use crate::builtin::disruption::set_condition;
 use crate::builtin::validation::names::{NameRule, NameUse};
 use crate::chain::not_found;
 use crate::error::{ApiError, ApiResult};
+use crate::fieldmanager::Conversions;
 use crate::registry::{Resource, SubresourceKind};
 use crate::request::RequestInfo;
 
@@ -49,6 +50,7 @@ pub(crate) async fn create_legacy(call: &Call<'_>, body: &Bytes) -> ApiResult<Re
         query: call.query,
         headers: call.headers,
         warnings: Recorder::default(),
+        conversions: Conversions::default(),
     };
     create(&call, body).await
 }

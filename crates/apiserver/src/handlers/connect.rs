@@ -14,6 +14,7 @@ use super::subresource::find;
 use super::{Call, Recorder, from_storage};
 use crate::builtin::connect::{self, ConnectOptions, Connection, Target};
 use crate::error::{ApiError, ApiResult};
+use crate::fieldmanager::Conversions;
 use crate::request::RequestInfo;
 use crate::storage::{Key, RangeRequest};
 
@@ -123,7 +124,7 @@ async fn stored(call: &Call<'_>, key: Key) -> ApiResult<Option<Value>> {
 
 /// The object that the path names.
 async fn object(call: &Call<'_>) -> ApiResult<Value> {
-    Ok(from_storage(&call.resource, find(call).await?.value()))
+    from_storage(call.server, &call.resource, find(call).await?.value()).await
 }
 
 /// The same request for an object whose name is only a part of the path's segment.
@@ -139,6 +140,7 @@ fn named<'a>(call: &Call<'a>, name: &'a str) -> Call<'a> {
         query: call.query,
         headers: call.headers,
         warnings: Recorder::default(),
+        conversions: Conversions::default(),
     }
 }
 

@@ -24,14 +24,9 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     place(call, &mut incoming.object)?;
     let mut warnings = incoming.warnings;
     warnings.extend(metadata::dedup_owners(&mut incoming.object, OwnersOf::Body));
-    let object = call.owners(&options).create(incoming.object);
+    let object = call.own(&call.owners(&options), incoming.object).await?;
     let written = store(call, object, Origin::Create, &options).await?;
-    Ok(write::answer(
-        &rendering,
-        StatusCode::CREATED,
-        &written,
-        &warnings,
-    ))
+    write::answer(call, &rendering, StatusCode::CREATED, &written, &warnings).await
 }
 
 /// By which road an object comes to be.
@@ -115,9 +110,9 @@ async fn try_store(
             "resourceVersion should not be set on objects to be created",
         ));
     }
-    let _definition = write::hold_definition(call, &name).await?;
-    let object = to_storage(resource, object);
+    let object = to_storage(call.server, resource, object).await?;
     let encoded = Encoded::from_value(&object);
+    let _definition = write::hold_definition(call, &name).await?;
     match call.server.storage().create(key, encoded).await {
         Ok(stored) => {
             call.server.recent.put(&stored, object);

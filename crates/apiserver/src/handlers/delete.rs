@@ -42,7 +42,7 @@ pub(crate) async fn delete(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     let found = found.ok_or_else(|| ApiError::from(Status::not_found(&call.group_resource(), name)))?;
     let mut response = match delete_object(call, found, &options).await? {
         Deleted::Gone(last) if deletion::shows_deleted(&call.resource.group, &call.resource.plural) => {
-            write::answer(&rendering, StatusCode::OK, &Written::Shown(last), &[])
+            write::answer(call, &rendering, StatusCode::OK, &Written::Shown(last), &[]).await?
         }
         Deleted::Gone(last) => {
             let resource = call.group_resource();
@@ -62,7 +62,7 @@ pub(crate) async fn delete(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
             } else {
                 StatusCode::OK
             };
-            write::answer(&rendering, code, &written, &[])
+            write::answer(call, &rendering, code, &written, &[]).await?
         }
     };
     warn(&mut response, &warnings(call, &options));
@@ -84,7 +84,7 @@ pub(crate) async fn delete_collection(call: &Call<'_>, body: &Bytes) -> ApiResul
             return Err(error);
         }
     }
-    let mut response = rendering.list(&page.metadata(), page.items);
+    let mut response = rendering.list(call.server, &page.metadata(), page.items).await?;
     warn(&mut response, &warnings(call, &options));
     Ok(response)
 }
@@ -185,17 +185,39 @@ pub(crate) async fn delete_object(
 ) -> ApiResult<Deleted> {
     let mut current = found;
     for _ in 0..GUARANTEED_UPDATE_TRIES {
-        let old = from_storage(&call.resource, current.value());
+        let old = from_storage(call.server, &call.resource, current.value()).await?;
         check_preconditions(call, &old, options)?;
         let step = deletion::delete(call.resource.strategy, &old, options, call.server.now());
         let name = meta(&old, "name").to_owned();
         match take(call, &current, old, step, options).await {
             Ok(deleted) => return Ok(deleted),
-            Err(StorageError::Conflict { current: newer, .. }) => current = newer,
-            Err(error) => return Err(ApiError::from_storage(error, &call.group_resource(), &name)),
+            Err(Untaken::Unstored(StorageError::Conflict { current: newer, .. })) => current = newer,
+            Err(Untaken::Unstored(error)) => {
+                return Err(ApiError::from_storage(error, &call.group_resource(), &name));
+            }
+            Err(Untaken::Unconverted(error)) => return Err(error),
         }
     }
     Err(ApiError::modified(&call.group_resource(), current.key().name()))
+}
+
+/// Why a step was not taken.
+enum Untaken {
+    Unstored(StorageError),
+    /// What it comes to cannot be brought to the version that is stored.
+    Unconverted(ApiError),
+}
+
+impl From<StorageError> for Untaken {
+    fn from(error: StorageError) -> Self {
+        Self::Unstored(error)
+    }
+}
+
+impl From<ApiError> for Untaken {
+    fn from(error: ApiError) -> Self {
+        Self::Unconverted(error)
+    }
 }
 
 /// Takes one step with the object as it was read.
@@ -205,27 +227,29 @@ async fn take(
     old: Value,
     step: DeleteStep,
     options: &DeleteOptions,
-) -> Result<Deleted, StorageError> {
+) -> Result<Deleted, Untaken> {
     let key = current.key().clone();
     // A dry run ends where the writing would begin.
     match step {
         DeleteStep::Keep => Ok(Deleted::Ending(Written::Stored(current.clone()))),
         DeleteStep::Remove if options.is_dry_run() => Ok(Deleted::Gone(old)),
-        DeleteStep::Remove => remove(call, key, current.revision(), old).await,
+        DeleteStep::Remove => Ok(remove(call, key, current.revision(), old).await?),
         DeleteStep::Mark(new) if options.is_dry_run() => Ok(Deleted::Ending(Written::Shown(new))),
         DeleteStep::Mark(new) => {
-            let marked = call.server.storage();
-            let marked = marked
-                .update(key, current.revision(), write::encode(call, new))
+            let encoded = write::encode(call, new).await?;
+            let marked = call
+                .server
+                .storage()
+                .update(key, current.revision(), encoded)
                 .await?;
             Ok(Deleted::Ending(Written::Stored(marked)))
         }
         DeleteStep::MarkThenRemove(new) if options.is_dry_run() => Ok(Deleted::Gone(new)),
         DeleteStep::MarkThenRemove(new) => {
-            let encoded = write::encode(call, new.clone());
+            let encoded = write::encode(call, new.clone()).await?;
             let storage = call.server.storage();
             let marked = storage.update(key.clone(), current.revision(), encoded).await?;
-            remove(call, key, marked.revision(), new).await
+            Ok(remove(call, key, marked.revision(), new).await?)
         }
     }
 }

@@ -14,12 +14,12 @@ use serde_json::Value;
 use super::delete::{self, delete_object};
 use super::subresource::{self, done, find, of_status};
 use super::write::{self, Written, meta};
-use super::{Call, create, from_storage, lifecycle, update};
+use super::{Call, all_from_storage, create, from_storage, lifecycle, update};
 use crate::builtin::disruption;
 use crate::error::{ApiError, ApiResult};
 use crate::registry::Resource;
 use crate::request::{RequestInfo, Verb};
-use crate::storage::RangeRequest;
+use crate::storage::{RangeRequest, StoredObject};
 
 /// Evicts the pod that the path names.
 pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
@@ -77,7 +77,7 @@ async fn ask(call: &Call<'_>, options: &DeleteOptions) -> ApiResult<Option<Guard
     let is_bound_to_version = version(options).is_some();
     let mut tries = EVICTION_TRIES;
     loop {
-        let pod = from_storage(&call.resource, find(call).await?.value());
+        let pod = from_storage(call.server, &call.resource, find(call).await?.value()).await?;
         if !disruption::ignores_budgets(&pod) {
             return Ok(Some(Guard { pod }));
         }
@@ -185,8 +185,10 @@ impl Budgets {
         let all = RangeRequest::new(self.0.prefix(call.namespace()));
         let all = call.server.storage().range(all).await;
         let all = all.map_err(|error| call.storage_error(error))?;
-        let budgets = all.items.iter().map(|item| from_storage(&self.0, item.value()));
+        let values = all.items.iter().map(StoredObject::value);
+        let budgets = all_from_storage(call.server, &self.0, values).await?;
         Ok(budgets
+            .into_iter()
             .filter(|budget| disruption::selects(budget, pod))
             .collect())
     }

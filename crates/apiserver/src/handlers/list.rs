@@ -23,7 +23,7 @@ pub(crate) async fn list(call: &Call<'_>) -> ApiResult<Response<Body>> {
     let rendering = Rendering::new(call)?;
     let options = ReadOptions::read(call.query)?;
     let page = page(call, &options).await?;
-    Ok(rendering.list(&page.metadata(), page.items))
+    rendering.list(call.server, &page.metadata(), page.items).await
 }
 
 /// A list, or a page of one.
@@ -114,9 +114,10 @@ async fn selected(
             next,
             ..
         } = range(call, options, &request).await?;
-        let mut found = found.into_iter();
-        while let Some(object) = found.next() {
-            if !selection.matches(&call.resource, &object) {
+        let judged = selection.judge(call.server, &call.resource, &found).await?;
+        let mut found = found.into_iter().zip(judged);
+        while let Some((object, is_meant)) = found.next() {
+            if !is_meant {
                 continue;
             }
             items.push(object);
@@ -171,9 +172,10 @@ async fn single(
         ..RangeRequest::new(prefix)
     };
     let mut found = range(call, &ReadOptions::default(), &request).await?;
-    found
-        .items
-        .retain(|object| *object.key() == key && selection.matches(&call.resource, object));
+    found.items.retain(|object| *object.key() == key);
+    if selection.judge(call.server, &call.resource, &found.items).await? == [false] {
+        found.items.clear();
+    }
     Ok(Page {
         items: found.items,
         revision: found.revision,

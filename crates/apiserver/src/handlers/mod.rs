@@ -34,16 +34,18 @@ use bytes::Bytes;
 use http::{HeaderMap, Response};
 use kubewright_core::{GroupResource, WriteOptions};
 use kubewright_net::{Body, Identity};
+use serde_json::Value;
 
-pub(crate) use conversion::{from_storage, to_storage};
+pub(crate) use conversion::{all_from_storage, from_storage, to_storage, try_from_storage};
 pub(crate) use response::failure;
 pub(crate) use route::generic;
 pub(crate) use warning::{Recorder, warn, write_headers as write_warnings};
 pub(crate) use websocket::hand_over;
 
 use crate::chain::not_found;
+use crate::custom::CustomModel;
 use crate::error::{ApiError, ApiResult};
-use crate::fieldmanager::Owners;
+use crate::fieldmanager::{Asked, Conversions, Owners};
 use crate::registry::{Resource, SubresourceKind};
 use crate::request::{RequestInfo, Verb};
 use crate::server::Server;
@@ -59,6 +61,8 @@ pub(crate) struct Call<'a> {
     pub(crate) headers: &'a HeaderMap,
     /// What the client is to be warned of besides what the answer says.
     pub(crate) warnings: Recorder,
+    /// What was converted for the field manager.
+    pub(crate) conversions: Conversions,
 }
 
 impl Call<'_> {
@@ -85,11 +89,40 @@ impl Call<'_> {
         Owners::new(
             &self.resource,
             self.server.registry(),
+            &self.conversions,
             self.info.subresource,
             &options.field_manager,
             self.headers,
             self.server.now(),
         )
+    }
+
+    /// A new object with its managers.
+    ///
+    /// # Errors
+    /// None of its own.
+    pub(crate) async fn own(&self, owners: &Owners<'_>, new: Value) -> ApiResult<Value> {
+        if self.resource.model.custom().is_some_and(CustomModel::has_webhook) {
+            return self.settled(|| Ok(owners.create(new.clone()))).await;
+        }
+        Ok(owners.create(new))
+    }
+
+    /// What `work` comes to once it has all the conversions that its field manager asks for; it is done again for each of them.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub(crate) async fn settled<T>(&self, mut work: impl FnMut() -> ApiResult<T>) -> ApiResult<T> {
+        for _ in 0..MOST_CONVERSIONS {
+            let result = work();
+            let Some(Asked { object, to }) = self.conversions.take_asked() else {
+                return result;
+            };
+            let converted = conversion::one(self.server, &self.resource, object.clone(), &to).await;
+            let converted = converted.map_err(|error| error.status().message.clone());
+            self.conversions.answer(Asked { object, to }, converted);
+        }
+        work()
     }
 
     /// What the store says, told of the object in the path.
@@ -101,6 +134,9 @@ impl Call<'_> {
         )
     }
 }
+
+/// So many conversions of one request are made for its field manager at most: some for each version that managers wrote in.
+const MOST_CONVERSIONS: usize = 64;
 
 /// Carries a request out.
 pub(crate) async fn dispatch(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {

@@ -39,7 +39,7 @@ pub(crate) async fn patch(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<B
         Ok(owners.update(current, incoming.object))
     })
     .await?;
-    Ok(write::answer(&rendering, StatusCode::OK, &written, &warnings))
+    write::answer(call, &rendering, StatusCode::OK, &written, &warnings).await
 }
 
 /// `ValidatePatchOptions` of apimachinery pkg/apis/meta/v1/validation.

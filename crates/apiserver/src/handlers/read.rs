@@ -37,7 +37,7 @@ pub(crate) async fn get(call: &Call<'_>) -> ApiResult<Response<Body>> {
         .await
         .map_err(|error| call.storage_error(error))?
     {
-        Some(object) => Ok(rendering.stored(StatusCode::OK, &object)),
+        Some(object) => rendering.stored(call.server, StatusCode::OK, &object).await,
         None => Err(ApiError::from(Status::not_found(&call.group_resource(), name))),
     }
 }

@@ -13,11 +13,12 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::list_body::{self, ItemForm};
-use super::{Call, from_storage};
+use super::{Call, all_from_storage, from_storage};
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
 use crate::registry::Resource;
 use crate::request::media::{self, Accepted, Encoding, Endpoint, Shape};
+use crate::server::Server;
 use crate::storage::StoredObject;
 use crate::table::{self, IncludeObject, TableVersion};
 
@@ -79,19 +80,28 @@ impl<'a> Rendering<'a> {
     }
 
     /// One stored object.
-    pub(crate) fn stored(&self, code: StatusCode, object: &StoredObject) -> Response<Body> {
+    ///
+    /// # Errors
+    /// 500 where it cannot be shown in the served version.
+    pub(crate) async fn stored(
+        &self,
+        server: &Server,
+        code: StatusCode,
+        object: &StoredObject,
+    ) -> ApiResult<Response<Body>> {
         if self.is_stored_form() && self.resource.is_stored_form(object) {
-            return self.respond(code, object.wire());
+            return Ok(self.respond(code, object.wire()));
         }
         if self.is_kept_protobuf() {
             let (version, kind) = (self.resource.api_version(), &self.resource.kind);
-            return self.answer(
+            return Ok(self.answer(
                 code,
                 protobuf_of(self.resource, object)
                     .map(|item| item.seal(&version, kind, &object.revision().to_string()).into()),
-            );
+            ));
         }
-        self.object(code, &from_storage(self.resource, object.value()))
+        let object = from_storage(server, self.resource, object.value()).await?;
+        Ok(self.object(code, &object))
     }
 
     /// One object in the served version.
@@ -121,7 +131,15 @@ impl<'a> Rendering<'a> {
     }
 
     /// A list. `metadata` is that of the list.
-    pub(crate) fn list(&self, metadata: &Value, items: Vec<StoredObject>) -> Response<Body> {
+    ///
+    /// # Errors
+    /// 500 where any of its objects cannot be shown in the served version.
+    pub(crate) async fn list(
+        &self,
+        server: &Server,
+        metadata: &Value,
+        items: Vec<StoredObject>,
+    ) -> ApiResult<Response<Body>> {
         let (form, metadata) = match self.resource.model.custom() {
             None => (ItemForm::Untyped, Cow::Borrowed(metadata)),
             Some(_) => (ItemForm::Typed, self.untyped_list_metadata(metadata)),
@@ -130,12 +148,13 @@ impl<'a> Rendering<'a> {
         if self.is_stored_form() && items.iter().all(|item| self.resource.is_stored_form(item)) {
             let kind = &self.resource.list_kind;
             let body = list_body::json(kind, &self.resource.api_version(), metadata, items, form);
-            return self.respond(StatusCode::OK, body);
+            return Ok(self.respond(StatusCode::OK, body));
         }
         if self.is_kept_protobuf() {
-            return self.answer(StatusCode::OK, self.list_protobuf(metadata, &items));
+            return Ok(self.answer(StatusCode::OK, self.list_protobuf(metadata, &items)));
         }
-        let objects = items.iter().map(|item| from_storage(self.resource, item.value()));
+        let values = items.iter().map(StoredObject::value);
+        let objects = all_from_storage(server, self.resource, values).await?.into_iter();
         let shaped = match self.accepted.shape {
             Shape::Object => json!({
                 "kind": self.resource.list_kind,
@@ -161,7 +180,7 @@ impl<'a> Rendering<'a> {
                 table::table(metadata, rows, Some(&printer.columns()), version)
             }
         };
-        self.answer(StatusCode::OK, self.encode(&shaped))
+        Ok(self.answer(StatusCode::OK, self.encode(&shaped)))
     }
 
     /// The metadata of a list that no Go type stands behind: it has a `continue` whether there is more or not (apimachinery

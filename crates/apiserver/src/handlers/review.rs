@@ -44,12 +44,8 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
         _ => return Err(Status::method_not_allowed(&call.group_resource(), "create").into()),
     };
     review["status"] = status;
-    Ok(write::answer(
-        &rendering,
-        StatusCode::CREATED,
-        &Written::Shown(review),
-        &incoming.warnings,
-    ))
+    let shown = Written::Shown(review);
+    write::answer(call, &rendering, StatusCode::CREATED, &shown, &incoming.warnings).await
 }
 
 fn user_info(identity: &Identity) -> Value {

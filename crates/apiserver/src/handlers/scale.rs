@@ -34,7 +34,8 @@ pub(crate) async fn get(call: &Call<'_>, paths: &ScalePaths) -> ApiResult<Respon
             call.info.name.as_deref().unwrap_or(""),
         ))
     })?;
-    let scale = of(&from_storage(&call.resource, found.value()), paths);
+    let object = from_storage(call.server, &call.resource, found.value()).await?;
+    let scale = of(&object, paths);
     Ok(rendering.other(StatusCode::OK, &scale))
 }
 
@@ -112,7 +113,10 @@ async fn write(
     })
     .await?;
     let scale = match written {
-        Written::Stored(object) => of(&from_storage(&call.resource, object.value()), paths),
+        Written::Stored(object) => {
+            let object = from_storage(call.server, &call.resource, object.value()).await?;
+            of(&object, paths)
+        }
         Written::Shown(object) => of(&object, paths),
     };
     Ok(rendering.other(StatusCode::OK, &scale))

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use kubewright_core::{FieldSelector, LabelSelector, Scope, Status};
+use serde_json::Value;
 
-use super::from_storage;
+use super::{all_from_storage, try_from_storage};
+use crate::custom::CustomModel;
 use crate::error::ApiResult;
 use crate::registry::Resource;
 use crate::request::ReadOptions;
+use crate::server::Server;
 use crate::storage::{FieldNames, Key, KeyPrefix, StoredObject};
 
 /// Label and field selectors, checked against what the resource can be selected by.
@@ -92,8 +95,42 @@ impl Selection {
         }
     }
 
-    /// Whether an object is meant.
+    /// Whether it takes a webhook to know what is meant: fields are asked for, and it tells what they are in this version.
+    pub(crate) fn needs_webhook(&self, resource: &Resource) -> bool {
+        self.needs_object && resource.model.custom().is_some_and(CustomModel::has_webhook)
+    }
+
+    /// Which of these objects are meant.
+    ///
+    /// # Errors
+    /// 500 where a webhook is needed, and fails.
+    pub(crate) async fn judge(
+        &self,
+        server: &Server,
+        resource: &Resource,
+        objects: &[StoredObject],
+    ) -> ApiResult<Vec<bool>> {
+        if !self.needs_webhook(resource) {
+            return Ok(objects
+                .iter()
+                .map(|object| self.matches(resource, object))
+                .collect());
+        }
+        let values = all_from_storage(server, resource, objects.iter().map(StoredObject::value)).await?;
+        let judged = objects.iter().zip(values);
+        Ok(judged
+            .map(|(object, value)| self.matches_as(resource, object, || value))
+            .collect())
+    }
+
+    /// Whether an object is meant, where [`Selection::needs_webhook`] says that none is needed.
     pub(crate) fn matches(&self, resource: &Resource, object: &StoredObject) -> bool {
+        let read = || try_from_storage(resource, object.value()).unwrap_or_else(|as_stored| as_stored);
+        self.matches_as(resource, object, read)
+    }
+
+    /// Whether an object is meant that `read` gives in the served version.
+    fn matches_as(&self, resource: &Resource, object: &StoredObject, read: impl FnOnce() -> Value) -> bool {
         if self.is_everything() {
             return true;
         }
@@ -112,7 +149,7 @@ impl Selection {
             return self.fields.matches(|field| of_key(field).unwrap_or_default());
         }
         let known = object.field_values(&self.names, || {
-            let value = from_storage(resource, object.value());
+            let value = read();
             let read = |field: &String| {
                 // What the key tells need not be kept twice.
                 let value = of_key(field)

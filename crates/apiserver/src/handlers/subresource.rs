@@ -13,6 +13,7 @@ use super::{Call, Recorder};
 use crate::builtin::defaults;
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
+use crate::fieldmanager::Conversions;
 use crate::registry::Model;
 use crate::request::{RequestInfo, Verb, media};
 use crate::storage::StoredObject;
@@ -85,6 +86,7 @@ pub(super) fn of_status<'a>(call: &Call<'a>) -> Call<'a> {
         query: "",
         headers: call.headers,
         warnings: Recorder::default(),
+        conversions: Conversions::default(),
     }
 }
 

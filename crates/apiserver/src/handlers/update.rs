@@ -40,13 +40,13 @@ pub(crate) async fn update(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     let (code, written) = match (outcome, object) {
         (Err(error), Some(object)) if may_create && error.status().code == 404 => {
             check_uid(call, &uid, "")?;
-            let object = owners.create(object);
+            let object = call.own(&owners, object).await?;
             let written = create::store(call, object, Origin::Update, &options).await?;
             (StatusCode::CREATED, written)
         }
         (outcome, _) => (StatusCode::OK, outcome?),
     };
-    Ok(write::answer(&rendering, code, &written, &incoming.warnings))
+    write::answer(call, &rendering, code, &written, &incoming.warnings).await
 }
 
 /// Reads a body as the object that is to be there.
@@ -133,15 +133,18 @@ async fn change_by(
     let mut current = read.ok_or_else(|| ApiError::from(Status::not_found(&call.group_resource(), name)))?;
     for _ in 0..GUARANTEED_UPDATE_TRIES {
         let mut context = WriteContext::new(call).await?;
-        let old = from_storage(&call.resource, call.server.recent.take(&current));
-        let mut new = make(&old)?;
+        let old = from_storage(call.server, &call.resource, call.server.recent.take(&current)).await?;
+        let mut new = call.settled(|| make(&old)).await?;
         prepare(call, rules, &mut new, &old, &mut context)?;
         restore_times(&mut new, &old);
-        let _definition = write::hold_definition(call, name).await?;
         let result = if lifecycle::ends(&new, &old) {
+            let _definition = write::hold_definition(call, name).await?;
             remove(call, options, &current, new).await
         } else {
-            replace(call, options, &current, new).await
+            let shown = options.dry_run.then(|| new.clone());
+            let new = to_storage(call.server, &call.resource, new).await?;
+            let _definition = write::hold_definition(call, name).await?;
+            replace(call, &current, new, shown).await
         };
         match result {
             Ok(written) => return Ok(written),
@@ -211,16 +214,14 @@ fn check_version(call: &Call<'_>, new: &Value, old: &Value, name: &str) -> ApiRe
     Err(ApiError::modified(&call.group_resource(), name))
 }
 
-/// Stores the new state, unless it is the present one or nothing is to be stored.
+/// Stores the new state, unless it is the present one or nothing is to be stored but `shown`.
 async fn replace(
     call: &Call<'_>,
-    options: &WriteOptions,
     current: &StoredObject,
     new: Value,
+    shown: Option<Value>,
 ) -> Result<Written, StorageError> {
-    let shown = options.dry_run.then(|| new.clone());
     // The stored text has no version, so equal texts mean that nothing changed: nothing is written.
-    let new = to_storage(&call.resource, new);
     let encoded = Encoded::from_value(&new);
     if encoded.bytes() == current.storage_bytes() {
         call.server.recent.put(current, new);

@@ -22,7 +22,7 @@ use tokio::time::{Instant, Sleep};
 use super::list::malformed_unchecked;
 use super::response::Rendering;
 use super::selection::Selection;
-use super::{Call, frame, from_storage, websocket};
+use super::{Call, all_from_storage, frame, websocket};
 use crate::compression;
 use crate::error::{ApiError, ApiResult};
 use crate::registry::Resource;
@@ -213,7 +213,7 @@ impl EventStream {
                 // The last events of a kind that is gone were sent.
                 Wake::Bookmark if !is_served && self.is_drained() => return None,
                 Wake::Bookmark => self.bookmark(),
-                Wake::Items(Ok(())) => self.take_batch(),
+                Wake::Items(Ok(())) => self.take_batch().await,
                 Wake::Items(Err(error)) => {
                     let error = ApiError::from_storage(error, &self.resource.group_resource(), "");
                     Some(self.fail(error))
@@ -341,8 +341,8 @@ impl EventStream {
         (revision > self.began).then(|| self.bookmark_frame(revision, false))
     }
 
-    /// A piece of what was read: at least one item, and no further one once it has [`CHUNK_BYTES`].
-    fn take_batch(&mut self) -> Option<Bytes> {
+    /// A piece of what was read: at least one item, and no further one once those before make [`CHUNK_BYTES`] as they are stored.
+    async fn take_batch(&mut self) -> Option<Bytes> {
         let mut batch = std::mem::take(&mut self.batch);
         let chunk = match &batch[self.taken..] {
             // A single event that others get as well is sent without a copy.
@@ -352,16 +352,9 @@ impl EventStream {
                 event.frame().clone()
             }
             items => {
-                let mut chunk = BytesMut::with_capacity(chunk_len(items));
-                for item in items {
-                    self.write_item(item, &mut chunk);
-                    self.taken += 1;
-                    self.follow(item);
-                    if chunk.len() >= CHUNK_BYTES {
-                        break;
-                    }
-                }
-                chunk.freeze()
+                let (count, bytes) = piece(items);
+                self.taken += count;
+                self.write_items(&items[..count], bytes).await
             }
         };
         if self.taken == batch.len() {
@@ -377,6 +370,7 @@ impl EventStream {
     fn is_shared(&self, event: &Event) -> bool {
         self.sent.is_some()
             && self.is_stored_form
+            && !self.selection.needs_webhook(&self.resource)
             && self.transition(event).is_some_and(|(change, object)| {
                 change == event.change() && self.resource.is_stored_form(&object)
             })
@@ -395,50 +389,85 @@ impl EventStream {
         }
     }
 
-    fn write_item(&mut self, item: &WatchItem, out: &mut BytesMut) {
-        match item {
-            WatchItem::Event(event) => self.write_event(event, out),
-            WatchItem::Synced(revision) if self.marks_initial_end => {
-                out.extend_from_slice(&self.bookmark_frame(*revision, true));
-            }
-            _ => {}
+    /// The frames of some items, which a webhook that is needed converts together.
+    async fn write_items(&mut self, items: &[WatchItem], bytes: usize) -> Bytes {
+        let mut out = BytesMut::with_capacity(bytes);
+        match self.frames(items, &mut out).await {
+            Ok(()) => {}
+            Err(error) => out.extend_from_slice(&self.fail(error)),
         }
+        out.freeze()
     }
 
-    fn write_event(&mut self, event: &Event, out: &mut BytesMut) {
-        let Some((change, object)) = self.transition(event) else {
-            return;
+    async fn frames(&mut self, items: &[WatchItem], out: &mut BytesMut) -> ApiResult<()> {
+        let events: Vec<&Event> = items
+            .iter()
+            .filter_map(|item| match item {
+                WatchItem::Event(event) => Some(event),
+                _ => None,
+            })
+            .collect();
+        let (server, resource) = (&*self.server, &*self.resource);
+        let transitions: Vec<Transition> = if self.selection.needs_webhook(resource) {
+            judge(server, resource, &self.selection, &events).await?
+        } else {
+            events.iter().map(|event| self.transition(event)).collect()
         };
-        if self.is_stored_form && self.resource.is_stored_form(&object) {
-            write_frame(change, &object, out);
+        let objects = transitions.iter().flatten().map(|(_, object)| object);
+        let foreign: Vec<Value> = objects
+            .filter(|object| !self.is_sent_as_stored(object) && !self.is_kept_protobuf)
+            .map(StoredObject::value)
+            .collect();
+        let converted = all_from_storage(server, resource, foreign.into_iter()).await?;
+        let (mut transitions, mut converted) = (transitions.into_iter(), converted.into_iter());
+        for item in items {
+            match item {
+                WatchItem::Event(_) => {
+                    if let Some((change, object)) = transitions.next().flatten() {
+                        self.write_event(change, &object, &mut converted, out);
+                    }
+                }
+                WatchItem::Synced(revision) if self.marks_initial_end => {
+                    out.extend_from_slice(&self.bookmark_frame(*revision, true));
+                }
+                _ => {}
+            }
+            self.follow(item);
+        }
+        Ok(())
+    }
+
+    fn is_sent_as_stored(&self, object: &StoredObject) -> bool {
+        self.is_stored_form && self.resource.is_stored_form(object)
+    }
+
+    /// `converted` gives the object in the served version where it is not sent as it is stored.
+    fn write_event(
+        &mut self,
+        change: Change,
+        object: &StoredObject,
+        converted: &mut impl Iterator<Item = Value>,
+        out: &mut BytesMut,
+    ) {
+        if self.is_sent_as_stored(object) {
+            write_frame(change, object, out);
             return;
         }
         let frame = if self.is_kept_protobuf {
-            let frame = frame::stored(&self.resource, change.as_str(), &object);
+            let frame = frame::stored(&self.resource, change.as_str(), object);
             frame.unwrap_or_else(|error| self.fail(error))
         } else {
-            self.frame(change.as_str(), &from_storage(&self.resource, object.value()))
+            self.frame(change.as_str(), &converted.next().unwrap_or_default())
         };
         out.extend_from_slice(&frame);
     }
 
-    /// What a change means to this watcher: an object that comes to match is added, one that ceases to match is deleted, shown
-    /// in its last matching state with the version of the change.
-    fn transition(&self, event: &Event) -> Option<(Change, StoredObject)> {
-        let object = event.object();
+    /// What a change means to this watcher, where no webhook is needed to know.
+    fn transition(&self, event: &Event) -> Transition {
         if self.selection.is_everything() {
-            return Some((event.change(), object.clone()));
+            return Some((event.change(), event.object().clone()));
         }
-        let is_now = event.change() != Change::Deleted && self.selection.matches(&self.resource, object);
-        let previous = event
-            .previous()
-            .filter(|previous| self.selection.matches(&self.resource, previous));
-        match (is_now, previous) {
-            (true, Some(_)) => Some((Change::Modified, object.clone())),
-            (true, None) => Some((Change::Added, object.clone())),
-            (false, Some(previous)) => Some((Change::Deleted, previous.at_revision(event.revision()))),
-            (false, None) => None,
-        }
+        transition(event, |object| self.selection.matches(&self.resource, object))
     }
 
     fn bookmark_frame(&mut self, revision: Revision, is_initial_end: bool) -> Bytes {
@@ -467,19 +496,53 @@ impl EventStream {
     }
 }
 
-/// About how much the items make of a piece, if each is sent as it is stored.
-fn chunk_len(items: &[WatchItem]) -> usize {
-    let mut len = 0;
-    for item in items {
-        len += match item {
+/// How many of the items make a piece, and about how many bytes that is if each is sent as it is stored.
+fn piece(items: &[WatchItem]) -> (usize, usize) {
+    let mut bytes = 0;
+    for (index, item) in items.iter().enumerate() {
+        bytes += match item {
             WatchItem::Event(event) => FRAME_AROUND + event.object().wire_len(),
             _ => 0,
         };
-        if len >= CHUNK_BYTES {
-            break;
+        if bytes >= CHUNK_BYTES {
+            return (index + 1, bytes);
         }
     }
-    len
+    (items.len(), bytes)
+}
+
+/// What a change means to a watcher: the change that it sees, if any, and of what.
+type Transition = Option<(Change, StoredObject)>;
+
+/// What changes mean to a watcher whose selector takes a webhook to know.
+async fn judge(
+    server: &Server,
+    resource: &Resource,
+    selection: &Selection,
+    events: &[&Event],
+) -> ApiResult<Vec<Transition>> {
+    let objects: Vec<StoredObject> = events
+        .iter()
+        .flat_map(|event| std::iter::once(event.object()).chain(event.previous()))
+        .cloned()
+        .collect();
+    let mut judged = selection.judge(server, resource, &objects).await?.into_iter();
+    let judge = |event: &&Event| transition(event, |_| judged.next().unwrap_or_default());
+    Ok(events.iter().map(judge).collect())
+}
+
+/// What a change means to a watcher whose selector `matches`: an object that comes to match is added, one that ceases to match is
+/// deleted, shown in its last matching state with the version of the change. The object is asked about first, then the previous one.
+fn transition(event: &Event, mut matches: impl FnMut(&StoredObject) -> bool) -> Transition {
+    let object = event.object();
+    let is_now = matches(object) && event.change() != Change::Deleted;
+    let previous = event.previous().filter(|previous| matches(previous));
+    match (is_now, previous) {
+        (true, Some(_)) => Some((Change::Modified, object.clone())),
+        (true, None) => Some((Change::Added, object.clone())),
+        (false, Some(previous)) => Some((Change::Deleted, previous.at_revision(event.revision()))),
+        (false, None) => None,
+    }
 }
 
 /// The last wake-up, or one for a bookmark.

@@ -230,8 +230,12 @@ pub(crate) async fn hold_definition<'a>(
 }
 
 /// An object as it is stored.
-pub(crate) fn encode(call: &Call<'_>, object: Value) -> Encoded {
-    Encoded::from_value(&to_storage(&call.resource, object))
+///
+/// # Errors
+/// 500 where it cannot be converted to the version that is stored.
+pub(crate) async fn encode(call: &Call<'_>, object: Value) -> ApiResult<Encoded> {
+    let stored = to_storage(call.server, &call.resource, object).await?;
+    Ok(Encoded::from_value(&stored))
 }
 
 /// What a write came to.
@@ -243,16 +247,20 @@ pub(crate) enum Written {
 }
 
 /// The answer to a write.
-pub(crate) fn answer(
+///
+/// # Errors
+/// 500 where what is stored cannot be shown in the version that was asked for.
+pub(crate) async fn answer(
+    call: &Call<'_>,
     rendering: &Rendering<'_>,
     code: http::StatusCode,
     written: &Written,
     warnings: &[String],
-) -> Response<Body> {
+) -> ApiResult<Response<Body>> {
     let mut response = match written {
-        Written::Stored(object) => rendering.stored(code, object),
+        Written::Stored(object) => rendering.stored(call.server, code, object).await?,
         Written::Shown(object) => rendering.object(code, object),
     };
     warn(&mut response, warnings);
-    response
+    Ok(response)
 }

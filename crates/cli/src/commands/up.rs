@@ -80,8 +80,10 @@ impl Up {
             Advised::new(format!("cannot listen on {wanted}"), hint, error)
         })?;
         let address = listener.local_addr()?;
-        let authority = Authority::new(Arc::new(rustls::crypto::ring::default_provider()))?;
+        let crypto = Arc::new(rustls::crypto::ring::default_provider());
+        let authority = Authority::new(crypto.clone())?;
         let options = Options {
+            crypto: Some(crypto),
             client_certificates: Some(authority.verifier()?),
             advertise_address: reachable(address),
             runtime_config: self.runtime_config.clone(),

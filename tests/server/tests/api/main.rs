@@ -7,6 +7,7 @@
 
 mod apply;
 mod bodies;
+mod conversion;
 mod create;
 mod delete;
 mod discovery;

@@ -69,8 +69,10 @@ impl Stage {
             .await
             .context("no port of 127.0.0.1 can be listened on")?;
         let address = listener.local_addr()?;
-        let authority = Authority::new(Arc::new(rustls::crypto::ring::default_provider()))?;
+        let crypto = Arc::new(rustls::crypto::ring::default_provider());
+        let authority = Authority::new(crypto.clone())?;
         let server = Options {
+            crypto: Some(crypto),
             client_certificates: Some(authority.verifier()?),
             advertise_address: address,
             descriptions: super::descriptions(),
