@@ -1,8 +1,8 @@
 //! Who is asking.
 //!
 //! In the order of upstream's union (apiserver pkg/authentication/request/union): an identity that the caller in this process
-//! brings along, a client certificate, a bearer token. The first that holds decides. A request with none of them is anonymous; one
-//! with a certificate or a token that does not hold, and nothing that does, is refused (kubernetes
+//! brings along, a client certificate, a bearer token. The first that holds decides. A request with none of them is anonymous,
+//! whatever credentials of another sort it has; one with a certificate or a token that does not hold, and nothing that does, is refused (kubernetes
 //! pkg/kubeapiserver/authenticator/config.go sets anonymous requests behind `union.NewFailOnError`).
 
 use std::borrow::Cow;
@@ -10,9 +10,9 @@ use std::collections::HashMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use http::{HeaderMap, HeaderValue};
 use jiff::Timestamp;
 use kubewright_core::{Status, StatusReason};
 use kubewright_net::tls::ClientCertificateVerifier;
@@ -21,6 +21,7 @@ use parking_lot::RwLock;
 use rustls_pki_types::CertificateDer;
 
 use crate::error::{ApiError, ApiResult};
+use crate::handlers::Recorder;
 use crate::server::{Options, Server};
 use crate::service_account::TokenBearer;
 
@@ -54,11 +55,16 @@ impl Authenticator {
         }
     }
 
-    /// The identity behind a request.
+    /// The identity behind a request. A token that is passed over is told of in `warnings`.
     ///
     /// # Errors
     /// 401 for credentials that do not hold.
-    pub(crate) async fn authenticate(&self, server: &Server, request: &Parts) -> ApiResult<Identity> {
+    pub(crate) async fn authenticate(
+        &self,
+        server: &Server,
+        request: &Parts,
+        warnings: &Recorder,
+    ) -> ApiResult<Identity> {
         if let Some(identity) = request.extensions.get::<Identity>() {
             return Ok(authenticated(identity.clone()));
         }
@@ -71,7 +77,15 @@ impl Authenticator {
         }
         let mut is_refused = by_certificate.is_err();
         let audiences = server.service_accounts.audiences();
-        for token in [by_header(&request.headers), by_protocol(&request.headers)] {
+        let by_header = match by_header(&request.headers) {
+            Header::Token(token) => Some(token),
+            Header::Spaced => {
+                warnings.add(vec![SPACED_TOKEN.to_owned()]);
+                None
+            }
+            Header::Other => None,
+        };
+        for token in [Ok(by_header), by_protocol(&request.headers)] {
             let bearer = match token {
                 Ok(None) => continue,
                 Ok(Some(token)) => self.by_token(server, &token, audiences).await,
@@ -182,18 +196,38 @@ fn unauthorized() -> ApiError {
 }
 
 const INVALID_TOKEN: &str = "invalid bearer token";
+const SPACED_TOKEN: &str =
+    "the provided Authorization header contains extra space before the bearer token, and is ignored";
 /// What precedes a token that is offered as the sub-protocol of a websocket.
 pub(crate) const BEARER_PROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
 /// As many certificates are remembered before all are forgotten.
 const MAX_VERIFIED: usize = 1024;
 
-/// The token in the header that is made for it.
-fn by_header(headers: &HeaderMap) -> Result<Option<Cow<'_, str>>, &'static str> {
-    let Some(header) = headers.get(AUTHORIZATION) else {
-        return Ok(None);
-    };
-    let token = header.to_str().ok().and_then(bearer);
-    token.map(|token| Some(token.into())).ok_or("no bearer token")
+/// What is in the header that is made for credentials.
+#[derive(Debug, PartialEq, Eq)]
+enum Header<'a> {
+    Token(Cow<'a, str>),
+    /// A token after more than one space, which is not looked at.
+    Spaced,
+    /// Nothing, or credentials of another sort: they say nothing of who is asking.
+    Other,
+}
+
+/// Reads that header (apiserver pkg/authentication/request/bearertoken). What follows the token is passed over.
+fn by_header(headers: &HeaderMap) -> Header<'_> {
+    let header = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
+    let mut parts = header
+        .unwrap_or_default()
+        .trim_ascii()
+        .splitn(3, |byte| *byte == b' ');
+    let is_bearer = parts
+        .next()
+        .is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"bearer"));
+    match parts.next().filter(|_| is_bearer) {
+        None => Header::Other,
+        Some([]) => Header::Spaced,
+        Some(token) => Header::Token(String::from_utf8_lossy(token)),
+    }
 }
 
 /// The token among the sub-protocols of a websocket, for browsers, which can set no header (apiserver
@@ -220,14 +254,6 @@ fn by_protocol(headers: &HeaderMap) -> Result<Option<Cow<'_, str>>, &'static str
     }
 }
 
-fn bearer(header: &str) -> Option<&str> {
-    let (scheme, token) = header.trim().split_once(' ')?;
-    scheme
-        .eq_ignore_ascii_case("bearer")
-        .then(|| token.trim())
-        .filter(|token| !token.is_empty())
-}
-
 fn authenticated(mut identity: Identity) -> Identity {
     if !identity.groups.iter().any(|group| group == AUTHENTICATED) {
         identity.groups.push(AUTHENTICATED.to_owned());
@@ -240,6 +266,28 @@ mod tests {
     use kubewright_net::{CertificateAuthority, Validity};
 
     use super::*;
+
+    #[test]
+    fn tokens_in_their_header() {
+        let token = |text: &'static str| Header::Token(text.into());
+        for (header, expect) in [
+            (&b""[..], Header::Other),
+            (b"Bearer secret", token("secret")),
+            (b" bEARER secret ", token("secret")),
+            (b"Bearer secret and more", token("secret")),
+            (b"Bearer  secret", Header::Spaced),
+            (b"Bearer", Header::Other),
+            (b"Bearer ", Header::Other),
+            (b"Basic c2VjcmV0", Header::Other),
+            (b"Basic  c2VjcmV0", Header::Other),
+            (b"secret", Header::Other),
+            (b"Bearer \xff", token("\u{fffd}")),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(AUTHORIZATION, HeaderValue::from_bytes(header).unwrap());
+            assert_eq!(by_header(&headers), expect, "{}", header.escape_ascii());
+        }
+    }
 
     #[test]
     fn tokens_among_the_protocols_of_a_websocket() {

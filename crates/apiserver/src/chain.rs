@@ -29,12 +29,15 @@ pub(crate) async fn handle(server: &Arc<Server>, request: Request<Body>) -> Resp
     // It never comes again, so on HTTP/2 it had better not take the place of what does in the table of known headers.
     audit_id.set_sensitive(true);
     // No lock is poisoned and nothing is half done in memory: a handler changes what is shared in one step, or in the store.
-    let mut response = match AssertUnwindSafe(route(server, &parts, body)).catch_unwind().await {
+    let warnings = handlers::Recorder::default();
+    let routed = AssertUnwindSafe(route(server, &parts, body, &warnings));
+    let mut response = match routed.catch_unwind().await {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => failure(&parts, error),
         Err(panic) => failure(&parts, panicked(&parts, panic.as_ref())),
     };
     response = handlers::hand_over(server, &parts, response);
+    handlers::warn(&mut response, &warnings.take());
     handlers::write_warnings(&mut response);
     response = compression::compress(compression::accepts_gzip(&parts.headers), response).await;
     let headers = response.headers_mut();
@@ -67,8 +70,13 @@ fn panicked(parts: &Parts, panic: &(dyn Any + Send)) -> ApiError {
     .into()
 }
 
-async fn route(server: &Arc<Server>, parts: &Parts, body: Body) -> ApiResult<Response<Body>> {
-    let identity = server.authenticator.authenticate(server, parts).await?;
+async fn route(
+    server: &Arc<Server>,
+    parts: &Parts,
+    body: Body,
+    warnings: &handlers::Recorder,
+) -> ApiResult<Response<Body>> {
+    let identity = server.authenticator.authenticate(server, parts, warnings).await?;
     let identity = impersonation::impersonate(identity, &parts.headers)?;
     let path = parts.uri.path();
     let query = parts.uri.query().unwrap_or_default();

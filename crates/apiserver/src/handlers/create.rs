@@ -75,7 +75,7 @@ async fn try_store(
     let name = meta(&object, "name").to_owned();
     let may_generate = !meta(&object, "generateName").is_empty();
     lifecycle::check_namespace(call, if name.is_empty() { "Unknown" } else { &name }).await?;
-    let mut context = WriteContext::new(call).await?;
+    let mut context = WriteContext::new(call, options).await?;
     if let Some(metadata) = write::metadata(&mut object) {
         metadata.insert("uid".into(), ids::uid().into());
         metadata.insert("creationTimestamp".into(), context.now.clone().into());

@@ -132,7 +132,7 @@ async fn change_by(
         .map_err(|error| call.storage_error(error))?;
     let mut current = read.ok_or_else(|| ApiError::from(Status::not_found(&call.group_resource(), name)))?;
     for _ in 0..GUARANTEED_UPDATE_TRIES {
-        let mut context = WriteContext::new(call).await?;
+        let mut context = WriteContext::new(call, options).await?;
         let old = from_storage(call.server, &call.resource, call.server.recent.take(&current)).await?;
         let mut new = call.settled(|| make(&old)).await?;
         prepare(call, rules, &mut new, &old, &mut context)?;

@@ -17,7 +17,7 @@ use super::response::Rendering;
 use super::warning::warn;
 use super::{Call, to_storage};
 use crate::builtin::shown;
-use crate::builtin::strategy::{Allocation, Context, Requester, ServicePool};
+use crate::builtin::strategy::{Allocation, Context, Purpose, Requester, ServicePool};
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
 use crate::registry::Dialect;
@@ -139,8 +139,11 @@ impl<'a> WriteContext<'a> {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(crate) async fn new(call: &'a Call<'_>) -> ApiResult<Self> {
-        let mut pool = ServicePool::default();
+    pub(crate) async fn new(call: &'a Call<'_>, options: &WriteOptions) -> ApiResult<Self> {
+        let mut pool = ServicePool::new(match options.dry_run {
+            true => Purpose::DryRun,
+            false => Purpose::Store,
+        });
         let lock = if call.resource.strategy.allocation == Allocation::Service {
             let lock = call.server.services.lock().await;
             let all = RangeRequest::new(KeyPrefix::resource(

@@ -10,7 +10,6 @@ mod model;
 mod normalize;
 pub(crate) mod path;
 mod resource;
-mod shape;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -124,20 +124,25 @@ async fn tokens() {
         ..Options::default()
     };
     let server = Server::with(options).await;
-    for (header, code) in [
-        ("Bearer secret", 200),
-        ("bearer secret", 200),
-        ("Bearer  secret ", 200),
-        ("Bearer wrong", 401),
-        ("Bearer", 401),
-        ("Bearer ", 401),
-        ("Basic c2VjcmV0", 401),
-        ("secret", 401),
-        ("", 401),
+    const SPACED: &str = "299 - \"the provided Authorization header contains extra space before the bearer token, and is ignored\"";
+    for (header, code, warning) in [
+        ("Bearer secret", 200, None),
+        ("bearer secret", 200, None),
+        ("Bearer secret and more", 200, None),
+        ("Bearer wrong", 401, None),
+        // Whoever shows nothing that could hold is nobody in particular.
+        ("Bearer  secret ", 403, Some(SPACED)),
+        ("Bearer", 403, None),
+        ("Bearer ", 403, None),
+        ("Basic c2VjcmV0", 403, None),
+        ("secret", 403, None),
+        ("", 403, None),
     ] {
-        let ask = Ask::new("GET /version").header("authorization", header);
+        let ask = Ask::new("GET /api/v1/namespaces").header("authorization", header);
         let answer = Answer::read(server.send_as(None, ask).await).await;
         assert_eq!(answer.code, code, "{header:?}");
+        let found = answer.headers.get("warning").map(|value| value.to_str().unwrap());
+        assert_eq!(found, warning, "{header:?}");
         if code == 401 {
             assert_eq!(
                 (text(&answer.body["reason"]), text(&answer.body["message"])),

@@ -3,6 +3,9 @@
 //! Dynamic allocation takes the first free number of the upper part of a range and comes to the lower part last, so
 //! that addresses chosen by hand seldom clash (KEP-3070 for addresses, KEP-3668 for ports). Upstream picks at random
 //! within the parts; the first free one keeps tests reproducible.
+//!
+//! A dry run is not given what a request that stores would be: upstream's allocators then hand out stand-ins, and look at the range
+//! of a wanted address alone and at the use of a wanted port alone (`pkg/registry/core/service/ipallocator`, `portallocator`).
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -18,9 +21,9 @@ pub(crate) trait Allocator {
     /// Gives an address back.
     fn release_address(&mut self, address: &str);
     /// Takes the wanted port or any free one.
-    fn take_port(&mut self, wanted: Option<u16>) -> Result<u16, AllocationError>;
+    fn take_port(&mut self, wanted: Option<i64>) -> Result<i64, AllocationError>;
     /// Gives a port back.
-    fn release_port(&mut self, port: u16);
+    fn release_port(&mut self, port: i64);
 }
 
 /// Why a number was not handed out. The texts are those of upstream's allocators (`pkg/registry/core/service`).
@@ -29,10 +32,19 @@ pub(crate) trait Allocator {
 pub(crate) enum AllocationError {
     /// Somebody else has it.
     Taken,
-    /// It is not an address of the range, or a port outside it.
+    /// It is a port outside the range.
     OutOfRange {
         /// The range, as the message shows it.
         range: String,
+    },
+    /// It is an address of another network.
+    OtherNetwork,
+    /// It is an address of the network that no service may have.
+    Reserved {
+        /// The address.
+        address: String,
+        /// The network with the length of its prefix.
+        network: String,
     },
     /// Nothing is left.
     Full,
@@ -42,7 +54,15 @@ impl std::fmt::Display for AllocationError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Taken => f.write_str("provided IP is already allocated"),
-            Self::OutOfRange { .. } => f.write_str("the provided network does not match the current range"),
+            Self::OutOfRange { range } => write!(
+                f,
+                "provided port is not in the valid range. The range of valid ports is {range}"
+            ),
+            Self::OtherNetwork => f.write_str("the provided network does not match the current range"),
+            Self::Reserved { address, network } => write!(
+                f,
+                "the provided IP ({address}) is not in the valid range. The range of valid IPs is {network}"
+            ),
             Self::Full => f.write_str("range is full"),
         }
     }
@@ -55,8 +75,20 @@ impl std::error::Error for AllocationError {}
 pub(crate) struct ServicePool {
     network: Ipv4Addr,
     prefix: u8,
+    purpose: Purpose,
     addresses: BTreeSet<u32>,
-    ports: BTreeSet<u16>,
+    ports: BTreeSet<i64>,
+    /// The ports that a dry run was told it has.
+    shown: BTreeSet<i64>,
+}
+
+/// What becomes of the numbers that are handed out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// They are stored.
+    Store,
+    /// They are shown and forgotten.
+    DryRun,
 }
 
 /// The default of `--service-cluster-ip-range`.
@@ -64,21 +96,30 @@ const DEFAULT_NETWORK: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 0);
 /// The size of the default range.
 const DEFAULT_PREFIX: u8 = 24;
 /// The default of `--service-node-port-range`.
-pub(crate) const NODE_PORTS: std::ops::RangeInclusive<u16> = 30_000..=32_767;
+pub(crate) const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
+/// A dry run shows ports that come after this one.
+const SHOWN_PORTS: i64 = 32_768;
 
 impl Default for ServicePool {
     /// An empty pool over 10.0.0.0/24 and ports 30000-32767.
     fn default() -> Self {
-        Self {
-            network: DEFAULT_NETWORK,
-            prefix: DEFAULT_PREFIX,
-            addresses: BTreeSet::new(),
-            ports: BTreeSet::new(),
-        }
+        Self::new(Purpose::Store)
     }
 }
 
 impl ServicePool {
+    /// An empty pool over the default ranges.
+    pub(crate) fn new(purpose: Purpose) -> Self {
+        Self {
+            network: DEFAULT_NETWORK,
+            prefix: DEFAULT_PREFIX,
+            purpose,
+            addresses: BTreeSet::new(),
+            ports: BTreeSet::new(),
+            shown: BTreeSet::new(),
+        }
+    }
+
     /// Marks what a stored service has as taken.
     pub(crate) fn record(&mut self, service: &Value) {
         for address in list_at(service, "/spec/clusterIPs")
@@ -117,27 +158,34 @@ impl ServicePool {
 impl Allocator for ServicePool {
     fn take_address(&mut self, wanted: Option<&str>) -> Result<String, AllocationError> {
         let usable = self.usable();
-        let number = if let Some(text) = wanted {
-            let out_of_range = || AllocationError::OutOfRange {
-                range: format!("{}/{}", self.network, self.prefix),
-            };
-            let number = text
-                .parse::<Ipv4Addr>()
-                .map(u32::from)
-                .map_err(|_| out_of_range())?;
-            if !(self.address(1)..=self.address(usable)).contains(&number) {
-                return Err(out_of_range());
+        let number = match (wanted, self.purpose) {
+            (Some(text), _) => {
+                let number = text
+                    .parse::<Ipv4Addr>()
+                    .map(u32::from)
+                    .map_err(|_| AllocationError::OtherNetwork)?;
+                if !(self.address(0)..=self.address(usable + 1)).contains(&number) {
+                    return Err(AllocationError::OtherNetwork);
+                }
+                if !(self.address(1)..=self.address(usable)).contains(&number) {
+                    return Err(AllocationError::Reserved {
+                        address: text.to_owned(),
+                        network: format!("{}/{}", self.network, self.prefix),
+                    });
+                }
+                if self.purpose == Purpose::Store && self.addresses.contains(&number) {
+                    return Err(AllocationError::Taken);
+                }
+                number
             }
-            if self.addresses.contains(&number) {
-                return Err(AllocationError::Taken);
+            (None, Purpose::DryRun) => self.address(0),
+            (None, Purpose::Store) => {
+                let static_part = band(usable, 16, 256);
+                let offsets = (static_part + 1..=usable).chain(1..=static_part);
+                let mut free = offsets.map(|offset| self.address(offset));
+                free.find(|number| !self.addresses.contains(number))
+                    .ok_or(AllocationError::Full)?
             }
-            number
-        } else {
-            let static_part = band(usable, 16, 256);
-            let offsets = (static_part + 1..=usable).chain(1..=static_part);
-            let mut free = offsets.map(|offset| self.address(offset));
-            free.find(|number| !self.addresses.contains(number))
-                .ok_or(AllocationError::Full)?
         };
         self.addresses.insert(number);
         Ok(Ipv4Addr::from(number).to_string())
@@ -149,30 +197,38 @@ impl Allocator for ServicePool {
         }
     }
 
-    fn take_port(&mut self, wanted: Option<u16>) -> Result<u16, AllocationError> {
+    fn take_port(&mut self, wanted: Option<i64>) -> Result<i64, AllocationError> {
         let (first, last) = (*NODE_PORTS.start(), *NODE_PORTS.end());
-        let number = if let Some(number) = wanted {
-            if !NODE_PORTS.contains(&number) {
-                return Err(AllocationError::OutOfRange {
-                    range: format!("{first}-{last}"),
-                });
+        let number = match (wanted, self.purpose) {
+            (Some(number), purpose) => {
+                if purpose == Purpose::Store && !NODE_PORTS.contains(&number) {
+                    return Err(AllocationError::OutOfRange {
+                        range: format!("{first}-{last}"),
+                    });
+                }
+                if self.ports.contains(&number) {
+                    return Err(AllocationError::Taken);
+                }
+                number
             }
-            if self.ports.contains(&number) {
-                return Err(AllocationError::Taken);
+            (None, Purpose::DryRun) => self.shown.last().copied().unwrap_or(SHOWN_PORTS) + 1,
+            (None, Purpose::Store) => {
+                let size = u32::try_from(last - first + 1).unwrap_or_default();
+                let static_part = i64::from(band(size, 16, 128));
+                let mut numbers = (first + static_part..=last).chain(first..first + static_part);
+                numbers
+                    .find(|number| !self.ports.contains(number))
+                    .ok_or(AllocationError::Full)?
             }
-            number
-        } else {
-            let static_part = u16::try_from(band(u32::from(last - first) + 1, 16, 128)).unwrap_or(0);
-            let mut numbers = (first + static_part..=last).chain(first..first + static_part);
-            numbers
-                .find(|number| !self.ports.contains(number))
-                .ok_or(AllocationError::Full)?
         };
         self.ports.insert(number);
+        if self.purpose == Purpose::DryRun {
+            self.shown.insert(number);
+        }
         Ok(number)
     }
 
-    fn release_port(&mut self, port: u16) {
+    fn release_port(&mut self, port: i64) {
         self.ports.remove(&port);
     }
 }
@@ -187,12 +243,9 @@ fn band(size: u32, least: u32, most: u32) -> u32 {
     }
 }
 
-/// A port number out of JSON; zero means none.
-pub(super) fn port_number(value: &Value) -> Option<u16> {
-    value
-        .as_u64()
-        .and_then(|number| u16::try_from(number).ok())
-        .filter(|number| *number != 0)
+/// A port number out of JSON, which may be none that a port can have; zero means none.
+pub(super) fn port_number(value: &Value) -> Option<i64> {
+    value.as_i64().filter(|number| *number != 0)
 }
 
 #[cfg(test)]
@@ -206,14 +259,22 @@ mod tests {
         assert_eq!(pool.take_address(None).unwrap(), "10.0.0.17");
         assert_eq!(pool.take_address(Some("10.0.0.1")).unwrap(), "10.0.0.1");
         assert_eq!(pool.take_address(Some("10.0.0.1")), Err(AllocationError::Taken));
-        for outside in ["10.0.0.0", "10.0.0.255", "10.0.1.1", "::1", "None"] {
-            assert!(
-                matches!(
-                    pool.take_address(Some(outside)),
-                    Err(AllocationError::OutOfRange { .. })
-                ),
-                "{outside}"
-            );
+        let reserved = |address: &str| {
+            format!(
+                "the provided IP ({address}) is not in the valid range. The range of valid IPs is 10.0.0.0/24"
+            )
+        };
+        let other = || "the provided network does not match the current range".to_owned();
+        for (outside, expect) in [
+            ("10.0.0.0", reserved("10.0.0.0")),
+            ("10.0.0.255", reserved("10.0.0.255")),
+            ("10.0.1.0", other()),
+            ("9.255.255.255", other()),
+            ("::1", other()),
+            ("None", other()),
+        ] {
+            let found = pool.take_address(Some(outside)).unwrap_err();
+            assert_eq!(found.to_string(), expect, "{outside}");
         }
         let mut seen: BTreeSet<String> = ["10.0.0.17".to_owned(), "10.0.0.1".to_owned()].into();
         while let Ok(address) = pool.take_address(None) {
@@ -227,6 +288,25 @@ mod tests {
         assert_eq!(pool.take_port(None).unwrap(), 30_086);
         assert_eq!(pool.take_port(Some(30_086)), Err(AllocationError::Taken));
         assert!(pool.take_port(Some(80)).is_err());
+    }
+
+    #[test]
+    fn a_dry_run_is_given_stand_ins() {
+        let mut pool = ServicePool::new(Purpose::DryRun);
+        pool.record(&json!({"spec": {"clusterIP": "10.0.0.17", "ports": [{"nodePort": 30086}]}}));
+        assert_eq!(pool.take_address(None).unwrap(), "10.0.0.0");
+        assert_eq!(pool.take_address(None).unwrap(), "10.0.0.0");
+        assert_eq!(pool.take_address(Some("10.0.0.17")).unwrap(), "10.0.0.17");
+        assert_eq!(
+            pool.take_address(Some("10.1.0.17")),
+            Err(AllocationError::OtherNetwork)
+        );
+        assert_eq!(pool.take_port(Some(30_086)), Err(AllocationError::Taken));
+        assert_eq!(pool.take_port(Some(80)), Ok(80));
+        assert_eq!(pool.take_port(Some(80)), Err(AllocationError::Taken));
+        assert_eq!(pool.take_port(None), Ok(81));
+        assert_eq!(pool.take_port(Some(70_000)), Ok(70_000));
+        assert_eq!(ServicePool::new(Purpose::DryRun).take_port(None), Ok(32_769));
     }
 
     #[test]

@@ -11,12 +11,13 @@ mod groups;
 mod job;
 mod kinds;
 mod namespace;
+mod node_ports;
 mod pod;
 mod service;
 mod subresource;
 mod table;
 
-pub(crate) use allocator::{Allocator, ServicePool};
+pub(crate) use allocator::{Allocator, Purpose, ServicePool};
 pub(crate) use fields::FieldLabels;
 pub(crate) use pod::qos_class;
 pub(crate) use table::{CUSTOM, CUSTOM_WITH_STATUS, strategy};

@@ -3,11 +3,10 @@
 //! Upstream: `pkg/registry/core/service/storage/{alloc,storage}.go` and `pkg/registry/core/service/strategy.go`. The
 //! server is single-stack IPv4, as a cluster without a second service range is.
 
-use std::collections::BTreeSet;
-
 use super::super::validation::core::wanted_addresses;
-use super::super::value::{Object, at, is_nil, list_at, str_at, str_in};
-use super::allocator::{AllocationError, NODE_PORTS, port_number};
+use super::super::value::{Object, is_nil, list_at, str_at, str_in};
+use super::allocator::port_number;
+use super::node_ports::{allocate_health_check, allocate_ports, has_node_ports, is_given_ports, node_ports};
 use super::{Allocator, Context};
 use kubewright_core::{FieldError, FieldPath};
 use serde_json::{Value, json};
@@ -42,9 +41,16 @@ pub(super) fn prepare(
     if let Some(old) = old {
         release(service, old, allocator);
     }
-    errors.extend(allocate_address(service, old, allocator));
-    errors.extend(allocate_ports(service, old, allocator));
-    errors.extend(allocate_health_check(service, old, allocator));
+    // The first that cannot be had is the end of it.
+    if errors.is_empty() {
+        errors = allocate_address(service, old, allocator);
+    }
+    if errors.is_empty() {
+        errors = allocate_ports(service, old, allocator);
+    }
+    if errors.is_empty() {
+        errors = allocate_health_check(service, old, allocator);
+    }
     errors
 }
 
@@ -53,20 +59,12 @@ fn has_address(service: &Value) -> bool {
     str_at(service, "/spec/type") != "ExternalName"
 }
 
-fn has_node_ports(service: &Value) -> bool {
-    match str_at(service, "/spec/type") {
-        "NodePort" => true,
-        "LoadBalancer" => at(service, "/spec/allocateLoadBalancerNodePorts") != Some(&Value::Bool(false)),
-        _ => false,
-    }
-}
-
-fn has_health_check(service: &Value) -> bool {
+pub(super) fn has_health_check(service: &Value) -> bool {
     str_at(service, "/spec/type") == "LoadBalancer"
         && str_at(service, "/spec/externalTrafficPolicy") == "Local"
 }
 
-fn spec_mut(service: &mut Value) -> Option<&mut Object> {
+pub(super) fn spec_mut(service: &mut Value) -> Option<&mut Object> {
     service.get_mut("spec").and_then(Value::as_object_mut)
 }
 
@@ -90,7 +88,7 @@ fn normalize_cluster_ips(service: &mut Value, old: Option<&Value>) {
 fn keep_allocated(service: &mut Value, old: &Value) {
     let keeps_address =
         has_address(service) && has_address(old) && str_at(service, "/spec/clusterIP").is_empty();
-    let keeps_ports = has_node_ports(service) && has_node_ports(old);
+    let keeps_ports = is_given_ports(service) && is_given_ports(old);
     let keeps_check = has_health_check(service) && has_health_check(old);
     let Some(spec) = spec_mut(service) else { return };
     if keeps_address {
@@ -237,13 +235,6 @@ fn address(service: &Value) -> Option<&str> {
     Some(str_at(service, "/spec/clusterIP")).filter(|address| !address.is_empty() && *address != HEADLESS)
 }
 
-fn node_ports(service: &Value) -> BTreeSet<u16> {
-    list_at(service, "/spec/ports")
-        .iter()
-        .filter_map(|port| port_number(&port["nodePort"]))
-        .collect()
-}
-
 /// Gives back what the update dropped, so that the same request may take it for something else.
 fn release(service: &Value, old: &Value, allocator: &mut dyn Allocator) {
     if let Some(old_address) = address(old).filter(|old| address(service) != Some(old)) {
@@ -299,90 +290,4 @@ fn allocate_address(
             )]
         }
     }
-}
-
-fn allocate_ports(
-    service: &mut Value,
-    old: Option<&Value>,
-    allocator: &mut dyn Allocator,
-) -> Vec<FieldError> {
-    if !has_node_ports(service) {
-        return Vec::new();
-    }
-    let mut own = old.map(node_ports).unwrap_or_default();
-    // One number serves all protocols of one service port.
-    let mut by_port: Vec<(Value, u16)> = Vec::new();
-    let path = FieldPath::new("spec").child("ports");
-    let ports = spec_mut(service)
-        .and_then(|spec| spec.get_mut("ports"))
-        .and_then(Value::as_array_mut);
-    let mut errors = Vec::new();
-    for (index, port) in ports.into_iter().flatten().enumerate() {
-        let wanted = port_number(&port["nodePort"]);
-        let shared = by_port
-            .iter()
-            .find(|(number, _)| *number == port["port"])
-            .map(|(_, node_port)| *node_port);
-        let taken = match (wanted, shared) {
-            (Some(wanted), _) if own.contains(&wanted) => Ok(wanted),
-            (None, Some(shared)) => Ok(shared),
-            (wanted, _) => allocator.take_port(wanted),
-        };
-        match (taken, port.as_object_mut()) {
-            (Ok(number), Some(port)) => {
-                own.insert(number);
-                by_port.push((port.get("port").cloned().unwrap_or_default(), number));
-                port.insert("nodePort".to_owned(), number.into());
-            }
-            (Ok(_), None) => {}
-            (Err(error), _) => {
-                errors.push(port_error(path.index(index).child("nodePort"), wanted, &error));
-            }
-        }
-    }
-    errors
-}
-
-fn allocate_health_check(
-    service: &mut Value,
-    old: Option<&Value>,
-    allocator: &mut dyn Allocator,
-) -> Vec<FieldError> {
-    if !has_health_check(service) {
-        return Vec::new();
-    }
-    let wanted = port_number(&service["spec"]["healthCheckNodePort"]);
-    if wanted.is_some() && old.and_then(|old| port_number(&old["spec"]["healthCheckNodePort"])) == wanted {
-        return Vec::new();
-    }
-    match allocator.take_port(wanted) {
-        Ok(number) => {
-            if let Some(spec) = spec_mut(service) {
-                spec.insert("healthCheckNodePort".to_owned(), number.into());
-            }
-            Vec::new()
-        }
-        Err(error) => vec![port_error(
-            FieldPath::new("spec").child("healthCheckNodePort"),
-            wanted,
-            &error,
-        )],
-    }
-}
-
-fn port_error(path: FieldPath, wanted: Option<u16>, error: &AllocationError) -> FieldError {
-    let detail = match error {
-        AllocationError::Taken => "provided port is already allocated".to_owned(),
-        AllocationError::OutOfRange { range } => {
-            format!("provided port is not in the valid range. The range of valid ports is {range}")
-        }
-        AllocationError::Full => {
-            format!(
-                "failed to allocate a nodePort: range {}-{} is full",
-                NODE_PORTS.start(),
-                NODE_PORTS.end()
-            )
-        }
-    };
-    FieldError::invalid(path, wanted.unwrap_or(0), detail)
 }

@@ -494,6 +494,21 @@ fn services_get_addresses_and_ports() {
 }
 
 #[test]
+fn ports_of_one_number_share_a_node_port() {
+    let service = create(
+        "",
+        "services",
+        json!({"metadata": {"name": "s"}, "spec": {"type": "NodePort", "ports": [
+            {"port": 1}, {"port": 1}, {"port": 2}, {"port": 2, "nodePort": 30_002}, {"port": 2, "nodePort": 30_003},
+        ]}}),
+    );
+    let ports: Vec<i64> = (0..5)
+        .map(|i| service["spec"]["ports"][i]["nodePort"].as_i64().unwrap())
+        .collect();
+    assert_eq!(ports, [30_086, 30_086, 30_002, 30_002, 30_003]);
+}
+
+#[test]
 fn what_is_taken_is_refused() {
     #[track_caller]
     fn check(spec: Value, message: &str) {
@@ -518,6 +533,20 @@ fn what_is_taken_is_refused() {
     check(
         json!({"type": "NodePort", "ports": [{"port": 1, "nodePort": 30_001}]}),
         "spec.ports[0].nodePort: Invalid value: 30001: provided port is already allocated",
+    );
+    check(
+        json!({"type": "LoadBalancer", "allocateLoadBalancerNodePorts": false, "ports": [{"port": 1, "nodePort": 30_001}]}),
+        "spec.ports[0].nodePort: Invalid value: 30001: provided port is already allocated",
+    );
+    check(
+        json!({"type": "NodePort", "ports": [{"port": 1}, {"port": 2, "nodePort": -1}, {"port": 3, "nodePort": 30_001}]}),
+        "spec.ports[1].nodePort: Invalid value: -1: provided port is not in the valid range. The range of valid ports is \
+         30000-32767",
+    );
+    check(
+        json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local", "healthCheckNodePort": 70_000}),
+        "spec.healthCheckNodePort: Invalid value: 70000: provided port is not in the valid range. The range of valid \
+         ports is 30000-32767",
     );
     check(
         json!({"type": "NodePort", "ports": [{"port": 1, "nodePort": 80}]}),
