@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kubewright_net::tls::ClientCertificateVerifier;
 use kubewright_net::{Body, HttpService, Identity};
+use kubewright_schema::RuleCompiler;
 use parking_lot::RwLock;
 use rustls::crypto::CryptoProvider;
 use tokio::sync::watch;
@@ -42,6 +43,9 @@ pub struct Options {
     /// The cryptography with which webhooks are called. Default: what the process has installed as its default; where there is none
     /// either, calls fail and say so.
     pub crypto: Option<Arc<CryptoProvider>>,
+    /// Who speaks the language of `x-kubernetes-validations`. Default: nobody; then such rules are kept and not run, and whoever stores a
+    /// definition with any is warned.
+    pub rule_compiler: Option<Arc<dyn RuleCompiler>>,
     /// Descriptions of built-in kinds for OpenAPI. Default: none.
     pub descriptions: Option<Arc<dyn Descriptions>>,
     /// The largest request body, in bytes. Default: [`MAX_BODY_BYTES`]; larger ones get 413.
@@ -67,6 +71,7 @@ impl Default for Options {
             service_accounts: ServiceAccountOptions::default(),
             advertise_address: std::net::SocketAddr::from(([127, 0, 0, 1], 443)),
             crypto: None,
+            rule_compiler: None,
             descriptions: None,
             max_body_bytes: MAX_BODY_BYTES,
             compact_interval: COMPACT_INTERVAL,

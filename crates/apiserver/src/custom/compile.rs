@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use kubewright_schema::StructuralSchema;
+use kubewright_schema::{RuleCompiler, StructuralSchema};
 use serde_json::Value;
 
 use super::conversion::Conversion;
@@ -41,12 +41,12 @@ pub(super) struct Resources {
 
 impl Compiled {
     /// Compiles every version. `since` is the revision from which on objects are written by this generation.
-    pub(super) fn new(definition: &Definition, since: Revision) -> Self {
+    pub(super) fn new(definition: &Definition, since: Revision, compiler: Option<&dyn RuleCompiler>) -> Self {
         let spec = &definition.spec;
         let versions: BTreeMap<String, CompiledVersion> = spec
             .versions
             .iter()
-            .map(|version| (version.name.clone(), compile_version(version)))
+            .map(|version| (version.name.clone(), compile_version(version, compiler)))
             .collect();
         let shapes = versions
             .iter()
@@ -104,7 +104,7 @@ impl Compiled {
     }
 }
 
-fn compile_version(version: &Version) -> CompiledVersion {
+fn compile_version(version: &Version, compiler: Option<&dyn RuleCompiler>) -> CompiledVersion {
     let text = version
         .schema
         .as_ref()
@@ -132,7 +132,7 @@ fn compile_version(version: &Version) -> CompiledVersion {
         .filter_map(|field| Selectable::new(&field.json_path))
         .collect();
     CompiledVersion {
-        shape: Arc::new(VersionShape::new(schema, selectable)),
+        shape: Arc::new(VersionShape::new(schema, selectable, compiler)),
         printer: Printer::Custom(Arc::new(columns)),
     }
 }

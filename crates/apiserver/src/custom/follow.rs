@@ -265,6 +265,7 @@ impl Follower {
 
     /// Compiles what changed.
     async fn compile(&mut self, server: &Arc<Server>) {
+        let compiler = server.options.rule_compiler.as_deref();
         for entry in self.entries.values_mut().filter(|entry| entry.is_dirty) {
             entry.is_dirty = false;
             self.is_changed = true;
@@ -278,11 +279,12 @@ impl Follower {
             }
             let compiled = match entry.compiled.take() {
                 Some(compiled) if compiled.is_of(&entry.definition) => compiled,
-                None => Compiled::new(&entry.definition, entry.object.revision()),
+                None => Compiled::new(&entry.definition, entry.object.revision(), compiler),
                 Some(_) => {
                     // Writes went by the old schema until now.
                     let now = server.storage().progress().await.unwrap_or_default();
-                    Compiled::new(&entry.definition, now.max(entry.object.revision()).next())
+                    let since = now.max(entry.object.revision()).next();
+                    Compiled::new(&entry.definition, since, compiler)
                 }
             };
             entry.resources = compiled.resources(&entry.definition, &entry.accepted);

@@ -11,6 +11,7 @@ mod definition;
 mod follow;
 mod model;
 mod names;
+pub(crate) mod rules;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use kubewright_core::FieldError;
-use kubewright_schema::{Malformed, StructuralSchema};
+use kubewright_schema::{Malformed, RuleCompiler, Rules, StructuralSchema};
 use kubewright_smd::types::{Schema, TypeRef};
 use serde_json::Value;
 
@@ -52,13 +52,20 @@ pub(crate) enum Lifecycle {
 pub(super) struct VersionShape {
     pub(super) schema: StructuralSchema,
     pub(super) selectable: Vec<Selectable>,
+    /// The rules of the schema; `None` where it has none, or nobody speaks their language.
+    pub(super) rules: Option<Rules>,
     /// Made of the schema by the first write that has to know.
     merge_types: OnceLock<Schema>,
 }
 
 impl VersionShape {
-    pub(super) fn new(schema: StructuralSchema, selectable: Vec<Selectable>) -> Self {
+    pub(super) fn new(
+        schema: StructuralSchema,
+        selectable: Vec<Selectable>,
+        compiler: Option<&dyn RuleCompiler>,
+    ) -> Self {
         Self {
+            rules: compiler.and_then(|compiler| schema.compile_rules(compiler)),
             schema,
             selectable,
             merge_types: OnceLock::new(),

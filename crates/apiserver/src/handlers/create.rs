@@ -11,7 +11,7 @@ use super::metadata::{self, OwnersOf};
 use super::response::Rendering;
 use super::write::{self, WriteContext, Written, meta};
 use super::{Call, lifecycle, to_storage};
-use crate::builtin::validation;
+use crate::custom::rules;
 use crate::error::{ApiError, ApiResult};
 use crate::ids;
 use crate::storage::{Encoded, StorageError, StoredObject};
@@ -84,12 +84,12 @@ async fn try_store(
         .strategy
         .prepare_for_create(&mut object, &mut context.strategy())
         .or_else(|errors| write::refuse(call, &name, &errors))?;
-    let mut errors = resource
+    let errors = resource
         .strategy
         .validate_create(&object, write::table_scope(call));
-    validation::merge(&mut errors, resource.model.validate(&object, None));
-    write::refuse(call, &name, &errors)?;
+    write::check(call, &name, &object, None, errors)?;
     call.warnings.add(resource.strategy.warnings(&object, None));
+    call.warnings.add(rules::warnings(call.server, resource, &object));
     lifecycle::check_definition(call, &name)?;
     let key = resource.key(call.namespace(), &name);
     if options.dry_run {

@@ -13,7 +13,7 @@ use super::response::Rendering;
 use super::write::{self, Incoming, WriteContext, Written, meta};
 use super::{Call, from_storage, lifecycle, to_storage};
 use crate::builtin::strategy::{CreateOnUpdate, UnconditionalUpdate};
-use crate::builtin::validation;
+use crate::custom::rules;
 use crate::error::{ApiError, ApiResult};
 use crate::storage::{Encoded, GUARANTEED_UPDATE_TRIES, StorageError, StoredObject};
 
@@ -180,17 +180,17 @@ fn prepare(
             .strategy
             .prepare_for_subresource(subresource, new, old, &mut context.strategy());
     }
-    let mut errors = if subresource.is_empty() {
+    let errors = if subresource.is_empty() {
         resource.strategy.validate_update(new, old)
     } else {
         resource
             .strategy
             .validate_subresource_update(subresource, new, old)
     };
-    validation::merge(&mut errors, resource.model.validate(new, Some(old)));
-    write::refuse(call, &name, &errors)?;
+    write::check(call, &name, new, Some(old), errors)?;
     if subresource.is_empty() {
         call.warnings.add(resource.strategy.warnings(new, Some(old)));
+        call.warnings.add(rules::warnings(call.server, resource, new));
     }
     Ok(())
 }

@@ -16,9 +16,10 @@ use tokio::sync::{MutexGuard, RwLockReadGuard};
 use super::response::Rendering;
 use super::warning::warn;
 use super::{Call, to_storage};
-use crate::builtin::shown;
 use crate::builtin::strategy::{Allocation, Context, Purpose, Requester, ServicePool};
+use crate::builtin::{shown, validation};
 use crate::codec;
+use crate::custom::rules;
 use crate::error::{ApiError, ApiResult};
 use crate::registry::Dialect;
 use crate::request::{Verb, media};
@@ -187,6 +188,28 @@ impl<'a> WriteContext<'a> {
             allocator: &mut self.pool,
         }
     }
+}
+
+/// Checks an object by its model, besides `errors` that were found already; `old` is the one that it replaces.
+///
+/// # Errors
+/// 422 with all that is wrong.
+pub(crate) fn check(
+    call: &Call<'_>,
+    name: &str,
+    object: &Value,
+    old: Option<&Value>,
+    mut errors: Vec<FieldError>,
+) -> ApiResult<()> {
+    let resource = &call.resource;
+    validation::merge(&mut errors, resource.model.validate(object, old));
+    if let Some(model) = resource.model.custom() {
+        let found = model.run_rules(object, old, &errors);
+        errors.extend(found.errors);
+        call.warnings.add(found.warnings);
+    }
+    errors.extend(rules::check_definition(call.server, resource, object));
+    refuse(call, name, &errors)
 }
 
 /// 422 when anything is wrong.

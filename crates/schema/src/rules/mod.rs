@@ -129,7 +129,16 @@ struct CompiledRule {
     rule: ValidationRule,
     /// Where an error is reported, below the value.
     path: Option<FieldPath>,
-    program: Result<Box<dyn RuleProgram>, String>,
+    program: Result<Box<dyn RuleProgram>, RuleFault>,
+}
+
+/// Why a rule cannot be run.
+#[derive(Debug, thiserror::Error)]
+enum RuleFault {
+    #[error("invalid fieldPath: {0}")]
+    Path(String),
+    #[error("{0}")]
+    Rule(String),
 }
 
 impl StructuralSchema {
@@ -142,11 +151,55 @@ impl StructuralSchema {
             || self.all_of().iter().any(Self::has_rules)
     }
 
+    /// What is wrong with the rules: those that do not compile, and paths that name nothing. `path` is where the schema stands in a
+    /// definition.
+    pub fn check_rules(&self, compiler: &dyn RuleCompiler, path: &FieldPath) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        if let Some(root) = node(compiler, self, self, RulePlace::Resource) {
+            root.check(path, &mut errors);
+        }
+        errors
+    }
+
     /// Has all rules compiled. `None` where there are none. A rule that does not compile is an error of each object that it is to be
     /// run on.
     pub fn compile_rules(&self, compiler: &dyn RuleCompiler) -> Option<Rules> {
         let root = node(compiler, self, self, RulePlace::Resource)?;
         Some(Rules { root })
+    }
+}
+
+impl Node {
+    fn check(&self, path: &FieldPath, errors: &mut Vec<FieldError>) {
+        for (index, compiled) in self.rules.iter().enumerate() {
+            let Err(fault) = &compiled.program else { continue };
+            let rule = path.child("x-kubernetes-validations").index(index);
+            let (field, value, why) = match fault {
+                RuleFault::Path(why) => ("fieldPath", compiled.rule.field_path.as_deref(), why.clone()),
+                RuleFault::Rule(why) => (
+                    "rule",
+                    Some(compiled.rule.rule.as_str()),
+                    format!("compilation failed: {why}"),
+                ),
+            };
+            errors.push(FieldError::invalid(
+                rule.child(field),
+                value.unwrap_or_default(),
+                why,
+            ));
+        }
+        if let Some(items) = &self.items {
+            items.check(&path.child("items"), errors);
+        }
+        for (name, property) in &self.properties {
+            property.check(&path.child("properties").key(name), errors);
+        }
+        if let Some(additional) = &self.additional {
+            additional.check(&path.child("additionalProperties"), errors);
+        }
+        for (index, part) in self.all_of.iter().enumerate() {
+            part.check(&path.child("allOf").index(index), errors);
+        }
     }
 }
 
@@ -196,8 +249,11 @@ fn compile(
 ) -> CompiledRule {
     let path = rule.field_path.as_deref().filter(|path| !path.is_empty());
     let (path, program) = match path.map(|path| normalize(path, schema)).transpose() {
-        Ok(path) => (path, compiler.compile(rule, schema, place)),
-        Err(error) => (None, Err(format!("invalid fieldPath: {error}"))),
+        Ok(path) => (
+            path,
+            compiler.compile(rule, schema, place).map_err(RuleFault::Rule),
+        ),
+        Err(error) => (None, Err(RuleFault::Path(error))),
     };
     CompiledRule {
         rule: rule.clone(),

@@ -382,3 +382,29 @@ proptest! {
         prop_assert_eq!(&found, &rules.validate(&schema, &object, None, budget));
     }
 }
+
+#[test]
+fn rules_that_do_not_compile_are_told_of_where_they_stand() {
+    let bad = json!([{"rule": "true"}, {"rule": "gibberish"}]);
+    let schema = json!({"type": "object", "x-kubernetes-validations": [{"rule": "true", "fieldPath": ".none"}], "properties": {
+        "list": {"type": "array", "items": {"type": "string", "x-kubernetes-validations": bad}},
+        "map": {"type": "object", "additionalProperties": {"type": "string", "x-kubernetes-validations": bad}},
+    }});
+    let schema = StructuralSchema::parse(&schema).unwrap();
+    let errors: Vec<String> = schema
+        .check_rules(&Stub::default(), &FieldPath::new("root"))
+        .iter()
+        .map(|error| format!("{} {}", error.path, error.detail))
+        .collect();
+    let expect = [
+        "root.properties[list].items.x-kubernetes-validations[1].rule compilation failed: undeclared reference",
+        "root.properties[map].additionalProperties.x-kubernetes-validations[1].rule compilation failed: undeclared reference",
+    ];
+    assert!(
+        errors[0].starts_with("root.x-kubernetes-validations[0].fieldPath "),
+        "{errors:?}"
+    );
+    assert_eq!(errors[1..], expect);
+    let none = StructuralSchema::parse(&json!({"type": "object"})).unwrap();
+    assert_eq!(none.check_rules(&Stub::default(), &FieldPath::root()), []);
+}

@@ -22,6 +22,7 @@ mod negotiation;
 mod patch;
 mod robustness;
 mod routes;
+mod rules;
 mod scale;
 mod start;
 mod subresources;
