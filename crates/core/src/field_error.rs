@@ -199,7 +199,8 @@ impl FieldError {
 
     /// The value is longer than `max` bytes.
     pub fn too_long(path: FieldPath, max: usize) -> Self {
-        let detail = format!("may not be more than {max} bytes");
+        let bytes = if max == 1 { "byte" } else { "bytes" };
+        let detail = format!("may not be more than {max} {bytes}");
         Self {
             kind: FieldErrorKind::TooLong,
             path,

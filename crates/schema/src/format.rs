@@ -97,6 +97,24 @@ formats! {
     LongName "k8s-long-name",
 }
 
+/// Whether a format means something for values of a type, which is empty where a schema names none (`GetUnrecognizedFormats` in
+/// apiextensions `pkg/apiserver/validation/formats.go`).
+///
+/// ```
+/// use kubewright_schema::is_known_format;
+///
+/// assert!(is_known_format("int32", "integer") && is_known_format("date-time", "string"));
+/// assert!(!is_known_format("int32", "string") && !is_known_format("ip", ""));
+/// ```
+pub fn is_known_format(format: &str, type_name: &str) -> bool {
+    let types = match (type_name, JsonType::parse(type_name)) {
+        ("", _) => Types::default(),
+        (_, Some(one)) => Types::of(one),
+        (_, None) => return false,
+    };
+    Format::parse(format, types).is_some()
+}
+
 impl Format {
     /// The format of a name, if Kubernetes checks it on values of these types.
     pub(crate) fn parse(name: &str, types: Types) -> Option<Self> {
@@ -120,8 +138,8 @@ impl Format {
             Self::Uri => is_request_uri(text),
             Self::Email => is_address(text),
             Self::Hostname => is_hostname(text),
-            Self::Ipv4 => text.contains('.') && text.parse::<IpAddr>().is_ok(),
-            Self::Ipv6 => text.contains(':') && text.parse::<IpAddr>().is_ok(),
+            Self::Ipv4 => text.contains('.') && parse_ip(text).is_some(),
+            Self::Ipv6 => text.contains(':') && parse_ip(text).is_some(),
             Self::Cidr => is_cidr(text),
             Self::Mac => is_mac(text),
             Self::Uuid => is_uuid(text, None),
@@ -280,11 +298,33 @@ fn is_hostname(text: &str) -> bool {
         && HOSTNAME.as_ref().is_some_and(|hostname| hostname.is_match(text))
 }
 
+/// An address whose decimal numbers may begin with zeros (`ParseIPSloppy` in k8s.io/utils/net).
+fn parse_ip(text: &str) -> Option<IpAddr> {
+    let (v6, v4) = match text.rfind(':') {
+        Some(colon) if text.contains('.') => text.split_at(colon + 1),
+        Some(_) => (text, ""),
+        None => ("", text),
+    };
+    let mut plain = v6.to_owned();
+    for (at, number) in v4.split('.').enumerate() {
+        if at > 0 {
+            plain.push('.');
+        }
+        let significant = number.trim_start_matches('0');
+        plain.push_str(if significant.is_empty() && !number.is_empty() {
+            "0"
+        } else {
+            significant
+        });
+    }
+    plain.parse().ok()
+}
+
 fn is_cidr(text: &str) -> bool {
     let Some((address, length)) = text.split_once('/') else {
         return false;
     };
-    let Ok(address) = address.parse::<IpAddr>() else {
+    let Some(address) = parse_ip(address) else {
         return false;
     };
     let most = if address.is_ipv4() { 32 } else { 128 };
@@ -501,51 +541,33 @@ fn is_go_duration(text: &str) -> bool {
     true
 }
 
-/// Numbers with spelled units, as Scala writes durations: `3 days`, `2weeks`.
+/// Numbers with spelled units, as Scala writes durations: `3 days`, `2weeks`. Upstream searches for them anywhere in the text, and one
+/// with a unit that it knows is enough.
 fn is_spelled_duration(text: &str) -> bool {
-    const UNITS: [&str; 22] = [
-        "ns",
-        "nano",
-        "nanos",
-        "nanosecond",
-        "nanoseconds",
-        "us",
-        "µs",
-        "micro",
-        "micros",
-        "microseconds",
-        "ms",
-        "milli",
-        "millis",
-        "milliseconds",
-        "s",
-        "sec",
-        "secs",
-        "m",
-        "min",
-        "h",
-        "hr",
-        "hour",
-    ];
-    const LONG_UNITS: [&str; 13] = [
-        "second", "seconds", "mins", "minute", "minutes", "hrs", "hours", "d", "day", "days", "w", "week",
-        "weeks",
-    ];
-    let mut rest = text.trim();
-    let mut found = false;
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        let (number, after) = rest.split_at(end);
-        let after = after.trim_start();
-        let end = after.find(|c: char| !c.is_alphabetic()).unwrap_or(after.len());
-        let (unit, after) = after.split_at(end);
-        if number.is_empty() || !(UNITS.contains(&unit) || LONG_UNITS.contains(&unit)) {
+    const UNITS: [&str; 12] = ["ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk", "min"];
+    const LONG_UNITS: [&str; 8] = ["nano", "micro", "milli", "sec", "min", "hour", "day", "week"];
+    let is_digit = |c: char| c.is_ascii_digit();
+    let mut rest = text;
+    let mut is_found = false;
+    while let Some(start) = rest.find(is_digit) {
+        let (number, after) = split_while(&rest[start..], is_digit);
+        let after = after.trim_start_matches([' ', '\t', '\n', '\r', '\u{c}']);
+        let (unit, after) = split_while(after, |c| c.is_ascii_alphabetic() || c == 'µ');
+        rest = after;
+        if unit.is_empty() {
+            continue;
+        }
+        if number.parse::<i64>().is_err() {
             return false;
         }
-        found = true;
-        rest = after.trim_start();
+        let unit = unit.to_lowercase();
+        is_found |= UNITS.contains(&unit.as_str()) || LONG_UNITS.iter().any(|long| unit.starts_with(long));
     }
-    found
+    is_found
+}
+
+fn split_while(text: &str, belongs: impl Fn(char) -> bool) -> (&str, &str) {
+    text.split_at(text.find(|c| !belongs(c)).unwrap_or(text.len()))
 }
 
 fn is_label(text: &str) -> bool {
@@ -607,11 +629,15 @@ mod tests {
             &["localhost", "a.example.com", "x-y.example.com"],
             &["", "-a", "a..b", "a_b.c"],
         );
-        check("ipv4", &["1.2.3.4"], &["1.2.3", "::1", "01.2.3.4"]);
+        check(
+            "ipv4",
+            &["1.2.3.4", "01.2.003.4", "::ffff:1.2.3.4"],
+            &["1.2.3", "::1", "1.2..4", ".1.2.3"],
+        );
         check("ipv6", &["::1", "fe80::1"], &["1.2.3.4", ":::", "g::"]);
         check(
             "cidr",
-            &["10.0.0.0/8", "::/0"],
+            &["10.0.0.0/8", "010.0.0.0/8", "::/0"],
             &["10.0.0.0", "10.0.0.0/33", "::/129"],
         );
         check(

@@ -46,7 +46,7 @@ mod structural;
 mod types;
 mod validate;
 
-pub use format::Format;
+pub use format::{Format, is_known_format};
 pub use kubewright_core::{FieldError, FieldErrorKind, FieldPath};
 pub use object_meta::Malformed;
 pub use resource::{CustomResourceExt, Definition, MergeError, PrintColumn, Scale, Scope, Serving, Status};
@@ -56,7 +56,7 @@ pub use rules::{
 };
 pub use structural::{
     AdditionalProperties, JsonType, ListType, MAX_DEPTH, MapType, SchemaError, StructuralSchema,
-    ValidationRule, check, check_definition,
+    ValidationRule, check, check_definition, each_schema,
 };
 pub use types::{Generator, MAX_TYPE_DEPTH, MapKey, Schema, SchemaNode};
 pub use validate::MAX_ERRORS;

@@ -39,6 +39,27 @@ impl GoNumber {
         }
     }
 
+    /// The integer that this is, as Go finds it: the shortest digits of a float that mean it have to be one.
+    pub(crate) fn as_integer(self) -> Option<i64> {
+        match self {
+            Self::Int(int) => Some(int),
+            Self::Float(float) => is_integral(float).then(|| float.to_string().parse().ok())?,
+        }
+    }
+
+    /// What is before the point, where an `int64` can hold it.
+    pub(crate) fn truncated(self) -> Option<i64> {
+        match self {
+            Self::Int(int) => Some(int),
+            Self::Float(float) => {
+                // 2^63 is a double, the largest integer is none.
+                let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&float);
+                #[expect(clippy::cast_possible_truncation, reason = "bounded by the line above")]
+                fits.then_some(float as i64)
+            }
+        }
+    }
+
     /// The value as error messages show it.
     pub(crate) fn to_value(self) -> Value {
         match self {

@@ -33,11 +33,21 @@ impl StructuralSchema {
         object: &mut Value,
         malformed: Malformed,
     ) -> Result<Vec<String>, FieldError> {
+        self.coerce_metadata_of(object, malformed, true)
+    }
+
+    /// The same for a value that may be no object of its own, such as a default.
+    pub(crate) fn coerce_metadata_of(
+        &self,
+        value: &mut Value,
+        malformed: Malformed,
+        is_root: bool,
+    ) -> Result<Vec<String>, FieldError> {
         let mut coercer = Coercer {
             malformed,
             unknown: Vec::new(),
         };
-        coercer.visit(Some(self), object, &FieldPath::root(), true)?;
+        coercer.visit(Some(self), value, &FieldPath::root(), is_root)?;
         coercer.unknown.sort_unstable();
         Ok(coercer.unknown)
     }

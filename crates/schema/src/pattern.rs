@@ -72,61 +72,205 @@ impl fmt::Debug for Pattern {
     }
 }
 
-/// The last line of the parser's message says what is wrong; the lines before draw the place.
+/// The last line of the parser's message says what is wrong; the lines before draw the place. What Go says is known by then, but for
+/// what only the compiler notices.
 fn explain(error: &regex::Error) -> String {
     let text = error.to_string();
     let last = text.lines().last().unwrap_or_default();
     let reason = last.strip_prefix("error: ").unwrap_or(last);
-    match reason {
-        "repetition operator missing expression" => {
-            "error parsing regexp: missing argument to repetition operator".to_owned()
-        }
-        "unclosed group" => "error parsing regexp: missing closing )".to_owned(),
-        "unopened group" => "error parsing regexp: unexpected )".to_owned(),
-        "unclosed character class" => "error parsing regexp: missing closing ]".to_owned(),
-        other => format!("error parsing regexp: {other}"),
+    fault(reason, "")
+}
+
+/// Go's `syntax.Error`: what is wrong, and the part of the expression that is.
+fn fault(what: &str, part: &str) -> String {
+    match part {
+        "" => format!("error parsing regexp: {what}"),
+        part => format!("error parsing regexp: {what}: `{part}`"),
     }
 }
 
 /// Rewrites Go's syntax to that of the `regex` crate.
 fn translate(source: &str) -> Result<String, String> {
-    let mut out = String::with_capacity(source.len() + 16);
-    let mut rest = source;
-    let mut in_class = false;
-    while let Some(c) = rest.chars().next() {
+    let mut translator = Translator {
+        source,
+        rest: source,
+        out: String::with_capacity(source.len() + 16),
+        repeated: Repeated::Nothing,
+        groups: 0,
+    };
+    while let Some(c) = translator.rest.chars().next() {
+        translator.step(c)?;
+    }
+    if translator.groups > 0 {
+        return Err(fault("missing closing )", source));
+    }
+    Ok(translator.out)
+}
+
+/// What an operator such as `*` would repeat.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Repeated<'a> {
+    /// There is nothing before it.
+    Nothing,
+    /// A character, a class or a group.
+    Atom,
+    /// What is repeated already, by the operator that this text begins with.
+    Repetition(&'a str),
+}
+
+struct Translator<'a> {
+    source: &'a str,
+    rest: &'a str,
+    out: String,
+    repeated: Repeated<'a>,
+    groups: usize,
+}
+
+impl<'a> Translator<'a> {
+    fn step(&mut self, c: char) -> Result<(), String> {
+        let before = self.rest;
+        let after = &before[c.len_utf8()..];
+        match c {
+            '*' | '+' | '?' => return self.repeat(before, after),
+            '{' => {
+                if let Some(after) = counts(before, after)? {
+                    return self.repeat(before, after);
+                }
+                self.out.push_str("\\{");
+                self.rest = after;
+            }
+            '\\' => self.rest = escape(before, Within::Expression, &mut self.out)?,
+            '[' => self.rest = class(before, &mut self.out)?,
+            '(' => {
+                self.rest = group(before, &mut self.out)?;
+                self.groups += 1;
+                self.repeated = Repeated::Nothing;
+                return Ok(());
+            }
+            ')' => {
+                self.groups = self
+                    .groups
+                    .checked_sub(1)
+                    .ok_or_else(|| fault("unexpected )", self.source))?;
+                self.out.push(c);
+                self.rest = after;
+            }
+            _ => {
+                self.out.push(c);
+                self.rest = after;
+            }
+        }
+        self.repeated = if c == '|' {
+            Repeated::Nothing
+        } else {
+            Repeated::Atom
+        };
+        Ok(())
+    }
+
+    /// An operator, with the `?` that makes it lazy.
+    fn repeat(&mut self, before: &'a str, after: &'a str) -> Result<(), String> {
+        let after = after.strip_prefix('?').unwrap_or(after);
+        let taken = |from: &'a str| &from[..from.len() - after.len()];
+        match self.repeated {
+            Repeated::Nothing => {
+                return Err(fault("missing argument to repetition operator", taken(before)));
+            }
+            Repeated::Repetition(first) => {
+                return Err(fault("invalid nested repetition operator", taken(first)));
+            }
+            Repeated::Atom => {}
+        }
+        self.out.push_str(taken(before));
+        self.repeated = Repeated::Repetition(before);
+        self.rest = after;
+        Ok(())
+    }
+}
+
+/// What a group begins with.
+fn group<'a>(before: &'a str, out: &mut String) -> Result<&'a str, String> {
+    let after = &before[1..];
+    out.push('(');
+    let Some(flags) = after.strip_prefix('?') else {
+        return Ok(after);
+    };
+    if let Some(named) = flags.strip_prefix("P<").or_else(|| flags.strip_prefix('<')) {
+        let Some((name, rest)) = named.split_once('>') else {
+            return Err(fault("invalid named capture", before));
+        };
+        let is_name = !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        if !is_name {
+            return Err(fault(
+                "invalid named capture",
+                &before[..before.len() - rest.len()],
+            ));
+        }
+        out.push_str("?P<");
+        out.push_str(name);
+        out.push('>');
+        return Ok(rest);
+    }
+    // Flags end at a colon, which begins what they hold for, or at the closing parenthesis.
+    let end = flags
+        .find(|c| !matches!(c, 'i' | 'm' | 's' | 'U' | '-'))
+        .unwrap_or(flags.len());
+    let (flags, rest) = flags.split_at(end);
+    match rest.chars().next() {
+        Some(':') => {
+            out.push('?');
+            out.push_str(flags);
+            out.push(':');
+            Ok(&rest[1..])
+        }
+        Some(')') if !flags.is_empty() => {
+            out.push('?');
+            out.push_str(flags);
+            Ok(rest)
+        }
+        other => {
+            let bad = other.map_or(0, char::len_utf8);
+            let part = &before[..before.len() - rest.len() + bad];
+            Err(fault("invalid or unsupported Perl syntax", part))
+        }
+    }
+}
+
+/// A class in brackets.
+fn class<'a>(before: &'a str, out: &mut String) -> Result<&'a str, String> {
+    let missing = || fault("missing closing ]", before);
+    let mut rest = open_class(&before[1..], out);
+    loop {
+        let c = rest.chars().next().ok_or_else(missing)?;
         let after = &rest[c.len_utf8()..];
         rest = match c {
-            '\\' => escape(after, in_class, &mut out)?,
-            '[' if in_class => posix_class(rest, after, &mut out),
-            '[' => {
-                in_class = true;
-                open_class(after, &mut out)
-            }
-            ']' if in_class => {
-                in_class = false;
+            ']' => {
                 out.push(c);
-                after
+                return Ok(after);
             }
+            '\\' => escape(rest, Within::Class, out)?,
+            '[' => posix_class(rest, after, out),
             // Doubled, these are operators on sets.
-            '&' | '~' if in_class => {
+            '&' | '~' => {
                 out.push('\\');
                 out.push(c);
                 after
             }
             // Two hyphens are a range's bound beside its sign; together they would be an operator.
-            '-' if in_class && after.starts_with('-') => {
+            '-' if after.starts_with('-') => {
                 let opens = (out.ends_with('[') && !out.ends_with("\\[")) || out.ends_with("[^");
                 out.push_str(if opens { "\\--" } else { "-\\-" });
                 &after[1..]
             }
-            '{' if !in_class => repetition(rest, after, &mut out)?,
             _ => {
                 out.push(c);
                 after
             }
         };
     }
-    Ok(out)
 }
 
 /// The `^` and the literal `]` that may follow a `[`.
@@ -159,41 +303,45 @@ fn posix_class<'a>(rest: &'a str, after: &'a str, out: &mut String) -> &'a str {
     after
 }
 
-fn repetition<'a>(rest: &'a str, after: &'a str, out: &mut String) -> Result<&'a str, String> {
+/// What follows `{2}`, `{2,}` or `{2,3}`; `None` where the brace is a character.
+fn counts<'a>(before: &'a str, after: &'a str) -> Result<Option<&'a str>, String> {
     let Some(end) = after.find('}') else {
-        out.push_str("\\{");
-        return Ok(after);
+        return Ok(None);
     };
     let body = &after[..end];
     let (low, high) = body.split_once(',').unwrap_or((body, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if low.is_empty() || !digits(low) || !digits(high) {
-        out.push_str("\\{");
-        return Ok(after);
+        return Ok(None);
     }
-    let too_large =
-        |text: &str| !text.is_empty() && text.parse::<u32>().map_or(true, |count| count > MAX_REPEAT);
-    if too_large(low) || too_large(high) {
-        return Err(format!(
-            "error parsing regexp: invalid repeat count: `{{{body}}}`"
-        ));
-    }
+    let count = |text: &str| text.parse::<u32>().unwrap_or(u32::MAX);
+    let too_large = |text: &str| !text.is_empty() && count(text) > MAX_REPEAT;
     let length = 1 + end + 1;
-    out.push_str(&rest[..length]);
-    Ok(&rest[length..])
+    if too_large(low) || too_large(high) || (!high.is_empty() && count(low) > count(high)) {
+        return Err(fault("invalid repeat count", &before[..length]));
+    }
+    Ok(Some(&before[length..]))
 }
 
-fn escape<'a>(after: &'a str, in_class: bool, out: &mut String) -> Result<&'a str, String> {
+/// Where an escape stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Expression,
+    Class,
+}
+
+fn escape<'a>(before: &'a str, within: Within, out: &mut String) -> Result<&'a str, String> {
+    let after = &before[1..];
     let Some(c) = after.chars().next() else {
-        return Err("error parsing regexp: trailing backslash at end of expression: ``".to_owned());
+        return Err(format!(
+            "{}: ``",
+            fault("trailing backslash at end of expression", "")
+        ));
     };
     let rest = &after[c.len_utf8()..];
-    let class = |set: &str| {
-        if in_class {
-            set.to_owned()
-        } else {
-            format!("[{set}]")
-        }
+    let class = |set: &str| match within {
+        Within::Class => set.to_owned(),
+        Within::Expression => format!("[{set}]"),
     };
     match c {
         'd' => out.push_str(&class("0-9")),
@@ -202,23 +350,80 @@ fn escape<'a>(after: &'a str, in_class: bool, out: &mut String) -> Result<&'a st
         'D' => out.push_str("[^0-9]"),
         'W' => out.push_str("[^0-9A-Za-z_]"),
         'S' => out.push_str("[^\\t\\n\\f\\r ]"),
-        'b' | 'B' if !in_class => {
+        'b' | 'B' if within == Within::Expression => {
             out.push_str("(?-u:\\");
             out.push(c);
             out.push(')');
         }
-        'Q' => {
+        'Q' if within == Within::Expression => {
             let (quoted, rest) = rest.split_once("\\E").unwrap_or((rest, ""));
             out.push_str(&regex::escape(quoted));
             return Ok(rest);
         }
-        // Plain characters in Go, the edges of words elsewhere.
-        '<' | '>' => out.push(c),
-        _ => {
+        'p' | 'P' => return unicode_class(before, rest, out),
+        // In braces or in two digits.
+        'x' => {
+            let length = match rest.strip_prefix('{') {
+                Some(digits) => digits.find('}').map_or(0, |end| end + 2),
+                None => 2,
+            };
+            let hex = rest.get(..length).unwrap_or_default();
+            let digits = hex.trim_matches(['{', '}']);
+            if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                return Err(fault("invalid escape sequence", before));
+            }
+            out.push_str("\\x");
+            out.push_str(hex);
+            return Ok(&rest[length..]);
+        }
+        'A' | 'z' if within == Within::Expression => {
             out.push('\\');
             out.push(c);
         }
+        'a' | 'f' | 't' | 'n' | 'r' | 'v' => {
+            out.push('\\');
+            out.push(c);
+        }
+        // An octal number: one digit is a reference backwards, which there is none of, unless it is a zero.
+        '0' => {
+            let digits = rest
+                .bytes()
+                .take(2)
+                .take_while(|byte| (b'0'..=b'7').contains(byte))
+                .count();
+            let value = u32::from_str_radix(&after[..=digits], 8).unwrap_or_default();
+            out.push_str(&format!("\\x{{{value:x}}}"));
+            return Ok(&rest[digits..]);
+        }
+        _ if c.is_ascii_punctuation() => out.push_str(&regex::escape(c.encode_utf8(&mut [0; 4]))),
+        _ => {
+            let part = &before[..1 + c.len_utf8()];
+            return Err(fault("invalid escape sequence", part));
+        }
     }
+    Ok(rest)
+}
+
+/// `\pL`, `\p{Greek}` and `\P{^Greek}`.
+fn unicode_class<'a>(before: &'a str, rest: &'a str, out: &mut String) -> Result<&'a str, String> {
+    let length = match rest.chars().next() {
+        Some('{') => rest.find('}').map(|end| end + 1),
+        Some(letter) => Some(letter.len_utf8()),
+        None => None,
+    };
+    let Some(length) = length else {
+        return Err(fault("invalid character class range", before));
+    };
+    let (name, rest) = rest.split_at(length);
+    let part = &before[..before.len() - rest.len()];
+    let negated = before[1..].starts_with('P') != name.starts_with("{^");
+    let bare = name.trim_start_matches(['{', '^']).trim_end_matches('}');
+    let sign = if negated { 'P' } else { 'p' };
+    let class = format!("\\{sign}{{{bare}}}");
+    if bare.contains(['=', ':', '!']) || Regex::new(&class).is_err() {
+        return Err(fault("invalid character class range", part));
+    }
+    out.push_str(&class);
     Ok(rest)
 }
 
@@ -251,6 +456,11 @@ mod tests {
             (r"^\<a\>$", "<a>", true),
             (r"^(http|https)://.+$", "https://x", true),
             (r"^[-_a-zA-Z0-9]+$", "a-_", true),
+            (r"^\p{L}\pN\P{Greek}[\p{Lu}]$", "é1aB", true),
+            (r"^\P{^Lu}$", "A", true),
+            (r"^(?P<a>x)(?<b>y)(?i:Z)$", "xyz", true),
+            (r"^\x41\x{e9}\07\/\-$", "Aé\u{7}/-", true),
+            ("^(a|)*$", "aa", true),
         ] {
             assert_eq!(
                 Pattern::new(pattern).is_match(text),
@@ -265,10 +475,34 @@ mod tests {
         for (pattern, expect) in [
             (
                 "+",
-                "error parsing regexp: missing argument to repetition operator",
+                "error parsing regexp: missing argument to repetition operator: `+`",
             ),
-            ("(", "error parsing regexp: missing closing )"),
-            ("[", "error parsing regexp: missing closing ]"),
+            (
+                "a|*?",
+                "error parsing regexp: missing argument to repetition operator: `*?`",
+            ),
+            (
+                "ba**",
+                "error parsing regexp: invalid nested repetition operator: `**`",
+            ),
+            (
+                "a+?{2}c",
+                "error parsing regexp: invalid nested repetition operator: `+?{2}`",
+            ),
+            ("x(", "error parsing regexp: missing closing ): `x(`"),
+            ("a)", "error parsing regexp: unexpected ): `a)`"),
+            ("a[b-", "error parsing regexp: missing closing ]: `[b-`"),
+            ("a\\Zb", "error parsing regexp: invalid escape sequence: `\\Z`"),
+            (
+                "a(?!x)",
+                "error parsing regexp: invalid or unsupported Perl syntax: `(?!`",
+            ),
+            ("(?P<n", "error parsing regexp: invalid named capture: `(?P<n`"),
+            (
+                r"\p{Foo}x",
+                r"error parsing regexp: invalid character class range: `\p{Foo}`",
+            ),
+            ("a{3,2}", "error parsing regexp: invalid repeat count: `{3,2}`"),
             ("a{1001}", "error parsing regexp: invalid repeat count: `{1001}`"),
             (
                 "\\",

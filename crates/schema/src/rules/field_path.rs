@@ -9,11 +9,31 @@ use crate::structural::StructuralSchema;
 /// # Errors
 /// What is wrong with it, in upstream's words.
 pub(super) fn normalize(text: &str, schema: &StructuralSchema) -> Result<FieldPath, String> {
+    find(text, schema, Brackets::Allowed).map(|(path, _)| path)
+}
+
+/// Whether `['name']` may stand for `.name`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Brackets {
+    Allowed,
+    Forbidden,
+}
+
+/// The path, and the schema of what it leads to.
+///
+/// # Errors
+/// What is wrong with it, in upstream's words.
+pub(crate) fn find<'a>(
+    text: &str,
+    schema: &'a StructuralSchema,
+    brackets: Brackets,
+) -> Result<(FieldPath, &'a StructuralSchema), String> {
     let mut path = FieldPath::root();
     let mut schema = schema;
     let mut tokens = Tokens(text);
     while let Some(token) = tokens.next() {
         let name = match token {
+            "[" if brackets == Brackets::Forbidden => return Err("array notation is not allowed".to_owned()),
             "[" => {
                 let name = unquote(tokens.next().ok_or(UNEXPECTED_END)?)?;
                 match tokens.next().ok_or(UNEXPECTED_END)? {
@@ -32,7 +52,7 @@ pub(super) fn normalize(text: &str, schema: &StructuralSchema) -> Result<FieldPa
             path = path.child(&name);
         }
     }
-    Ok(path)
+    Ok((path, schema))
 }
 
 const UNEXPECTED_END: &str = "unexpected end of JSON path";

@@ -8,7 +8,7 @@
 //! have one), that a transition rule waits for one, the budget of an object, messages, reasons and paths of errors, and that an error
 //! of a value that did not change is told as a warning (KEP-4008).
 
-mod field_path;
+pub(crate) mod field_path;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -355,7 +355,7 @@ const FORBIDDEN: [(&str, &str); 12] = [
     ("x-kubernetes-map-type", "must be undefined to be structural"),
 ];
 
-fn is_set(value: &Value) -> bool {
+pub(super) fn is_set(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,
         Value::String(text) => !text.is_empty(),
@@ -472,7 +472,7 @@ mod tests {
         check(
             field(json!({"type": "string", "pattern": "("})),
             &[
-                "properties[a].pattern: Invalid value: \"(\": must be a valid regular expression, but isn't: error parsing regexp: missing closing )",
+                "properties[a].pattern: Invalid value: \"(\": must be a valid regular expression, but isn't: error parsing regexp: missing closing ): `(`",
             ],
         );
     }

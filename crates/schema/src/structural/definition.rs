@@ -6,36 +6,37 @@ use std::collections::HashSet;
 use kubewright_core::{FieldError, FieldPath};
 use serde_json::{Map, Value};
 
-use super::check::{check, flag, list, members, object, parts, text};
-use super::{MAX_DEPTH, StructuralSchema};
+use super::check::{check, flag, is_set, list, members, object, parts, text};
+use super::{MAX_DEPTH, SchemaError, StructuralSchema, defaults};
 use crate::resource::Status;
 
 type Object = Map<String, Value>;
 
 /// Keywords that the root of a schema may have where the status is a subresource, whose schema is taken out alone.
-const ROOT_KEYWORDS: [&str; 22] = [
-    "description",
-    "type",
-    "format",
-    "title",
-    "maximum",
-    "exclusiveMaximum",
-    "minimum",
-    "exclusiveMinimum",
-    "maxLength",
-    "minLength",
-    "pattern",
-    "maxItems",
-    "minItems",
-    "uniqueItems",
-    "multipleOf",
-    "required",
-    "items",
-    "properties",
-    "externalDocs",
-    "example",
-    "x-kubernetes-preserve-unknown-fields",
-    "x-kubernetes-validations",
+/// The second of each is Go's name, as the message has it (`allowedFieldsAtRootSchema`).
+const ROOT_KEYWORDS: [(&str, &str); 22] = [
+    ("description", "Description"),
+    ("type", "Type"),
+    ("format", "Format"),
+    ("title", "Title"),
+    ("maximum", "Maximum"),
+    ("exclusiveMaximum", "ExclusiveMaximum"),
+    ("minimum", "Minimum"),
+    ("exclusiveMinimum", "ExclusiveMinimum"),
+    ("maxLength", "MaxLength"),
+    ("minLength", "MinLength"),
+    ("pattern", "Pattern"),
+    ("maxItems", "MaxItems"),
+    ("minItems", "MinItems"),
+    ("uniqueItems", "UniqueItems"),
+    ("multipleOf", "MultipleOf"),
+    ("required", "Required"),
+    ("items", "Items"),
+    ("properties", "Properties"),
+    ("externalDocs", "ExternalDocs"),
+    ("example", "Example"),
+    ("x-kubernetes-preserve-unknown-fields", "XPreserveUnknownFields"),
+    ("x-kubernetes-validations", "XValidations"),
 ];
 const REASONS: [&str; 4] = [
     "FieldValueDuplicate",
@@ -50,13 +51,20 @@ const REASONS: [&str; 4] = [
 /// Rules in CEL are not compiled here.
 pub fn check_definition(schema: &Value, path: &FieldPath, status: Status) -> Vec<FieldError> {
     let mut errors = check_root(schema, path, status);
-    let structural = check(schema, path);
     let Some(root) = schema.as_object() else {
-        return structural;
+        return check(schema, path);
     };
-    match StructuralSchema::parse(schema) {
-        Ok(compiled) if structural.is_empty() => check_defaults(&compiled, path, &mut errors),
-        Ok(_) | Err(_) => errors.extend(structural),
+    let compiled = StructuralSchema::parse(schema);
+    match &compiled {
+        // What upstream cannot compile is told of by the rules for keywords, or at last.
+        Err(SchemaError::Unsupported { .. } | SchemaError::ItemsIsList { .. }) => {}
+        compiled => {
+            let structural = check(schema, path);
+            match compiled {
+                Ok(compiled) if structural.is_empty() => defaults::check(compiled, path, &mut errors),
+                _ => errors.extend(structural),
+            }
+        }
     }
     let mut checker = Checker { errors, depth: 0 };
     checker.visit(
@@ -70,9 +78,21 @@ pub fn check_definition(schema: &Value, path: &FieldPath, status: Status) -> Vec
     );
     let mut errors = checker.errors;
     if errors.is_empty()
-        && let Err(error) = StructuralSchema::parse(schema)
+        && let Err(error) = compiled
     {
-        errors.push(FieldError::invalid(path.clone(), "", error.to_string()));
+        let detail = match error {
+            SchemaError::Unsupported { keyword, .. } => {
+                format!(
+                    "OpenAPIV3Schema '{}' is not supported",
+                    keyword.trim_start_matches('$')
+                )
+            }
+            SchemaError::ItemsIsList { .. } => {
+                "OpenAPIV3Schema 'items' must be a schema, but is an array".to_owned()
+            }
+            error => error.to_string(),
+        };
+        errors.push(FieldError::invalid(path.clone(), "", detail));
     }
     errors
 }
@@ -92,11 +112,11 @@ fn check_root(schema: &Value, path: &FieldPath, status: Status) -> Vec<FieldErro
             ));
         } else if schema
             .iter()
-            .any(|(keyword, value)| !value.is_null() && !ROOT_KEYWORDS.contains(&keyword.as_str()))
+            .any(|(keyword, value)| is_set(value) && !ROOT_KEYWORDS.iter().any(|(known, _)| known == keyword))
         {
             let detail = format!(
                 "only [{}] fields are allowed at the root of the schema if the status subresource is enabled",
-                ROOT_KEYWORDS.join(" ")
+                ROOT_KEYWORDS.map(|(_, name)| name).join(" ")
             );
             errors.push(FieldError::invalid(
                 path.clone(),
@@ -477,41 +497,6 @@ impl Checker {
     }
 }
 
-/// Every default has to be a value of its schema, with no field that the schema does not know.
-fn check_defaults(schema: &StructuralSchema, path: &FieldPath, errors: &mut Vec<FieldError>) {
-    if let Some(default) = &schema.default {
-        let path = path.child("default");
-        let mut pruned = default.clone();
-        let unknown = schema.prune_value(&mut pruned);
-        if !unknown.is_empty() {
-            errors.push(FieldError::invalid(
-                path.clone(),
-                default.clone(),
-                "must not have unknown fields",
-            ));
-        }
-        for mut error in schema.validate(default, None) {
-            error.path = join(&path, &error.path);
-            errors.push(error);
-        }
-    }
-    // Defaults below additional properties are no defaults.
-    if let Some(items) = &schema.items {
-        check_defaults(items, &path.child("items"), errors);
-    }
-    for (name, property) in &schema.properties {
-        check_defaults(property, &path.child("properties").key(name), errors);
-    }
-}
-
-fn join(base: &FieldPath, path: &FieldPath) -> FieldPath {
-    if *path == FieldPath::root() {
-        base.clone()
-    } else {
-        base.child(path.as_str())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -604,33 +589,12 @@ mod tests {
     }
 
     #[test]
-    fn defaults() {
-        check(json!({"type": "integer", "default": 1}), &[]);
-        check(
-            json!({"type": "integer", "default": "x"}),
-            &[
-                "properties[a].default: Invalid value: \"string\":  in body must be of type integer: \"string\"",
-            ],
-        );
-        check(
-            json!({"type": "object", "default": {"b": 1}}),
-            &["properties[a].default: Invalid value: {\"b\":1}: must not have unknown fields"],
-        );
-        let root = json!({"type": "object", "properties": {"kind": {"type": "string", "default": "x"}}});
-        let errors = check_definition(&root, &FieldPath::root(), Status::Absent);
-        assert_eq!(
-            errors[0].to_string(),
-            "properties[kind].default: Forbidden: must not be set in top-level kind"
-        );
-    }
-
-    #[test]
     fn roots() {
         let root = json!({"type": "object", "oneOf": [{"required": ["spec"]}]});
         assert_eq!(check_definition(&root, &FieldPath::root(), Status::Absent), []);
         let errors = check_definition(&root, &FieldPath::root(), Status::Subresource);
         assert!(
-            errors[0].detail.starts_with("only [description type"),
+            errors[0].detail.starts_with("only [Description Type"),
             "{errors:?}"
         );
     }

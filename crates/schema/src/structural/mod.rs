@@ -1,8 +1,10 @@
 //! The model of a structural schema, compiled for fast use.
 
 mod check;
+mod defaults;
 mod definition;
 mod parse;
+mod visit;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,9 +14,13 @@ use thiserror::Error;
 
 pub use check::check;
 pub use definition::check_definition;
+pub use visit::each_schema;
+
+use kubewright_core::FieldPath;
 
 use crate::format::Format;
 use crate::pattern::Pattern;
+use crate::rules::field_path::{Brackets, find};
 
 /// The deepest nesting of schemas that is read. No real definition comes near; a hostile one ends here.
 pub const MAX_DEPTH: usize = 128;
@@ -84,7 +90,7 @@ impl JsonType {
         }
     }
 
-    fn parse(name: &str) -> Option<Self> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         let all = [
             Self::Array,
             Self::Boolean,
@@ -250,6 +256,14 @@ impl StructuralSchema {
     /// Where a keyword has the wrong type or is not supported by Kubernetes.
     pub fn parse(schema: &Value) -> Result<Self, SchemaError> {
         parse::parse(schema)
+    }
+
+    /// What a path such as `.spec.size` of a selectable field leads to, and the path as errors show it.
+    ///
+    /// # Errors
+    /// What is wrong with the path, in upstream's words (apiextensions `pkg/apiserver/schema/cel/validation.go` `ValidFieldPath`).
+    pub fn field_at(&self, path: &str) -> Result<(FieldPath, &Self), String> {
+        find(path, self, Brackets::Forbidden)
     }
 
     /// The type, if the schema names one; `None` also for [`is_int_or_string`](Self::is_int_or_string).

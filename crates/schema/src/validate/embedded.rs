@@ -11,6 +11,21 @@ pub(super) fn check(schema: &StructuralSchema, object: &Value, errors: &mut Vec<
     }
 }
 
+impl StructuralSchema {
+    /// Checks what embedded resources of a value must have; with `is_root`, the value is one, too.
+    pub(crate) fn check_embedded(&self, value: &Value, is_root: bool) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        if let Value::Object(members) = value
+            && is_root
+            && !self.embedded_resource
+        {
+            check_type_meta(members, &FieldPath::root(), &mut errors);
+        }
+        check(self, value, &mut errors);
+        errors
+    }
+}
+
 fn contains_embedded(schema: &StructuralSchema) -> bool {
     schema.embedded_resource
         || schema.properties.values().any(contains_embedded)

@@ -104,29 +104,25 @@ impl Validator {
 
     pub(super) fn check_number(&mut self, schema: &StructuralSchema, number: &Number) {
         let value = GoNumber::of(number);
-        self.check_range(schema, value);
+        self.check_range(schema, value, "Checked");
         let Some(validation) = schema.validation.as_deref() else {
             return;
         };
-        if let Some(factor) = validation.multiple_of
-            && !is_multiple(value, factor)
-        {
-            self.invalid(
-                value.to_value(),
-                format!("should be a multiple of {}", print_bound(value, factor)),
-            );
+        if let Some(factor) = validation.multiple_of {
+            self.check_multiple(schema, value, factor);
         }
         if let Some(Bound {
             value: min,
             exclusive,
         }) = validation.minimum
         {
+            let min = self.bound(schema, value, min, "Minimum boundary");
             let order = compare(value, min);
             if order.is_lt() || (exclusive && order.is_eq()) {
                 let or_equal = if exclusive { "" } else { " or equal to" };
                 self.invalid(
                     value.to_value(),
-                    format!("should be greater than{or_equal} {}", print_bound(value, min)),
+                    format!("should be greater than{or_equal} {}", print(min)),
                 );
             }
         }
@@ -135,44 +131,75 @@ impl Validator {
             exclusive,
         }) = validation.maximum
         {
+            let max = self.bound(schema, value, max, "Maximum boundary");
             let order = compare(value, max);
             if order.is_gt() || (exclusive && order.is_eq()) {
                 let or_equal = if exclusive { "" } else { " or equal to" };
                 self.invalid(
                     value.to_value(),
-                    format!("should be less than{or_equal} {}", print_bound(value, max)),
+                    format!("should be less than{or_equal} {}", print(max)),
                 );
             }
         }
     }
 
-    /// Whether the number can be held by the type and format at all.
-    fn check_range(&mut self, schema: &StructuralSchema, value: GoNumber) {
+    /// What a value is compared with: Go converts bounds to the type of the value, unless the schema's type cannot hold them, which is
+    /// told of.
+    fn bound(&mut self, schema: &StructuralSchema, value: GoNumber, bound: f64, name: &str) -> GoNumber {
+        let bound = GoNumber::Float(bound);
+        if !self.check_range(schema, bound, name) || matches!(value, GoNumber::Float(_)) {
+            return bound;
+        }
+        bound.truncated().map_or(bound, GoNumber::Int)
+    }
+
+    fn check_multiple(&mut self, schema: &StructuralSchema, value: GoNumber, factor: f64) {
+        let factor = self.bound(schema, value, factor, "MultipleOf");
+        let is_positive = factor.as_f64() > 0.0;
+        if !is_positive {
+            let shown = print(factor);
+            let detail = format!(
+                "factor MultipleOf declared for {} must be positive: {shown}",
+                self.path
+            );
+            let path = FieldPath::new(self.path.as_str());
+            self.push(FieldError::invalid(path, factor.to_value(), detail));
+        } else if !is_multiple(value, factor) {
+            self.invalid(
+                value.to_value(),
+                format!("should be a multiple of {}", print(factor)),
+            );
+        }
+    }
+
+    /// Whether a number can be held by the type and format at all.
+    fn check_range(&mut self, schema: &StructuralSchema, value: GoNumber, name: &str) -> bool {
         let format = schema.format();
         let only = schema.types.only();
         let fits = match (only, format) {
             (Some(JsonType::Integer), Some(Format::Int32)) => {
-                as_integer(value).is_some_and(|int| i32::try_from(int).is_ok())
+                value.as_integer().is_some_and(|int| i32::try_from(int).is_ok())
             }
-            (Some(JsonType::Integer), _) => as_integer(value).is_some(),
+            (Some(JsonType::Integer), _) => value.as_integer().is_some(),
             (_, Some(Format::Float)) => value.as_f64().abs() <= f64::from(f32::MAX),
             _ => true,
         };
         if fits {
-            return;
+            return true;
         }
         let type_name = only.map_or("", JsonType::as_str);
         let path = &self.path;
         let detail = match format {
             Some(format) => {
                 format!(
-                    "Checked value must be of type {type_name} with format {} in {path}",
+                    "{name} value must be of type {type_name} with format {} in {path}",
                     format.as_str()
                 )
             }
-            None => format!("Checked value must be of type {type_name} (default format) in {path}"),
+            None => format!("{name} value must be of type {type_name} (default format) in {path}"),
         };
         self.general(detail);
+        false
     }
 
     pub(super) fn check_enum(&mut self, validation: Option<&ValueValidation>, value: &Value) {
@@ -212,48 +239,31 @@ fn type_of(value: &Value) -> (JsonType, &'static str) {
     }
 }
 
-fn as_integer(value: GoNumber) -> Option<i64> {
-    match value {
-        GoNumber::Int(int) => Some(int),
-        GoNumber::Float(float) => {
-            // 2^63 is a double, i64::MAX is none.
-            let fits = number::is_integral(float)
-                && (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&float);
-            #[expect(clippy::cast_possible_truncation, reason = "bounded by the line above")]
-            fits.then_some(float as i64)
-        }
+fn compare(value: GoNumber, bound: GoNumber) -> std::cmp::Ordering {
+    match (value, bound) {
+        (GoNumber::Int(value), GoNumber::Int(bound)) => value.cmp(&bound),
+        (value, bound) if value.as_f64() == bound.as_f64() => std::cmp::Ordering::Equal,
+        (value, bound) => value.as_f64().total_cmp(&bound.as_f64()),
     }
 }
 
-fn compare(value: GoNumber, bound: f64) -> std::cmp::Ordering {
-    if let (GoNumber::Int(value), Some(bound)) = (value, as_integer(GoNumber::Float(bound))) {
-        return value.cmp(&bound);
-    }
-    value.as_f64().total_cmp(&bound)
-}
-
-fn is_multiple(value: GoNumber, factor: f64) -> bool {
-    if let (GoNumber::Int(value), Some(factor)) = (value, as_integer(GoNumber::Float(factor)))
-        && factor != 0
-    {
+fn is_multiple(value: GoNumber, factor: GoNumber) -> bool {
+    if let (GoNumber::Int(value), GoNumber::Int(factor)) = (value, factor) {
         return value.checked_rem(factor).is_none_or(|rest| rest == 0);
     }
-    if factor <= 0.0 {
-        return false;
-    }
+    let (value, factor) = (value.as_f64(), factor.as_f64());
     let quotient = if factor < 1.0 {
-        1.0 / factor * value.as_f64()
+        1.0 / factor * value
     } else {
-        value.as_f64() / factor
+        value / factor
     };
     (quotient - quotient.round()).abs() < 1e-9 * quotient.abs().max(1.0)
 }
 
-/// Bounds are printed as the type of the value.
-fn print_bound(value: GoNumber, bound: f64) -> String {
-    match (value, as_integer(GoNumber::Float(bound))) {
-        (GoNumber::Int(_), Some(int)) => int.to_string(),
-        _ => number::print(bound),
+fn print(number: GoNumber) -> String {
+    match number {
+        GoNumber::Int(int) => int.to_string(),
+        GoNumber::Float(float) => number::print(float),
     }
 }
 

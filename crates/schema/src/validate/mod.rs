@@ -30,9 +30,7 @@ impl StructuralSchema {
     /// Besides the keywords of OpenAPI this checks the uniqueness that list types promise and that embedded resources
     /// have an `apiVersion` and a `kind`. Rules in CEL are run by [`Rules`](crate::Rules).
     pub fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        let mut validator = Validator::default();
-        validator.visit(self, object, old.map(|old| Correlated { old, schema: self }));
-        let mut errors = validator.errors;
+        let mut errors = self.check_values(object, old);
         embedded::check(self, object, &mut errors);
         let duplicates = lists::check(self, object);
         if !duplicates.is_empty() && old.is_none_or(|old| lists::check(self, old).is_empty()) {
@@ -40,6 +38,13 @@ impl StructuralSchema {
         }
         errors.truncate(MAX_ERRORS);
         errors
+    }
+
+    /// Checks a value against the keywords of OpenAPI alone.
+    pub(crate) fn check_values(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        let mut validator = Validator::default();
+        validator.visit(self, object, old.map(|old| Correlated { old, schema: self }));
+        validator.errors
     }
 }
 
@@ -58,7 +63,7 @@ impl Validator {
     fn visit(&mut self, schema: &StructuralSchema, value: &Value, old: Option<Correlated<'_>>) -> Matches {
         let before = self.errors.len();
         let matches = self.node(schema, value, old);
-        if self.errors.len() > before && old.is_some_and(|old| old.old == value) {
+        if self.errors.len() > before && old.is_some_and(|old| old.is_unchanged(value)) {
             self.errors.truncate(before);
         }
         matches

@@ -596,8 +596,9 @@ static CRD: Strategy = Strategy {
     unconditional_update: UnconditionalUpdate::Refused,
     finalizer_on_delete: Some("customresourcecleanup.apiextensions.k8s.io"),
     prepare: kinds::custom_resource_definition,
-    validate: check::custom_resource_definition,
-    validate_update: check::custom_resource_definition_update,
+    rules: check::custom_resource_definition,
+    validate_part: check::custom_resource_definition_part,
+    warnings: warnings::custom_resource_definition,
     ..COUNTED_ROW
 };
 

@@ -4,10 +4,12 @@
 //! Upstream: `WarningsOnCreate` and `WarningsOnUpdate` of `pkg/registry/core/*/strategy.go`, and `pkg/api/{pod,service,node,
 //! persistentvolume,persistentvolumeclaim}`. The texts are upstream's.
 
+mod definition;
 mod paths;
 mod pod;
 mod ports;
 
+pub(crate) use definition::custom_resource_definition;
 pub(crate) use pod::{cron_job, pod, pod_template, replication_controller, workload};
 
 use super::validation::addresses::{cidr_warnings, ip_warning};

@@ -150,7 +150,15 @@ fn check_webhook(errors: &mut Errors, hook: &Node<'_, '_>, strict: Strictness) {
     }
     label_selector(errors, &hook.get("namespaceSelector"));
     label_selector(errors, &hook.get("objectSelector"));
-    let config = hook.get("clientConfig");
+    check_client_config(errors, &hook.get("clientConfig"));
+}
+
+/// Where a webhook is, which stands at `path` of an object.
+pub(crate) fn check_webhook_client(errors: &mut Errors, object: &Value, path: &str) {
+    check_client_config(errors, &Node::root(object).get(path));
+}
+
+fn check_client_config(errors: &mut Errors, config: &Node<'_, '_>) {
     let (url, service) = (config.get("url"), config.get("service"));
     match (url.is_set(), service.is_set()) {
         (true, false) => webhook_url(errors, &url),
@@ -163,6 +171,10 @@ fn check_webhook(errors: &mut Errors, hook: &Node<'_, '_>, strict: Strictness) {
 fn webhook_url(errors: &mut Errors, url: &Node<'_, '_>) {
     const FORM: &str = "; desired format: https://host[/path]";
     let text = url.text();
+    if text.starts_with(':') {
+        let detail = format!("url must be a valid URL: parse {text:?}: missing protocol scheme{FORM}");
+        return url.required(errors, detail);
+    }
     let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
     let (before, query) = before.split_once('?').unwrap_or((before, ""));
     let (scheme, rest) = match before.split_once(':') {

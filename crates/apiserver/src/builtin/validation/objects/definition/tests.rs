@@ -40,7 +40,7 @@ fn with(changes: &Value) -> Value {
 }
 
 fn check(changes: &Value, expect: &[&str]) {
-    let errors: Vec<String> = custom_resource_definition(&with(changes))
+    let errors: Vec<String> = custom_resource_definition(&with(changes), None)
         .iter()
         .map(ToString::to_string)
         .collect();
@@ -90,9 +90,9 @@ fn groups_of_the_project_need_an_approval() {
         ("yes", false),
     ] {
         let mut definition = with(&group);
-        definition["metadata"]["annotations"] = json!({APPROVED: annotation});
+        definition["metadata"]["annotations"] = json!({approval::APPROVED: annotation});
         assert_eq!(
-            custom_resource_definition(&definition).is_empty(),
+            custom_resource_definition(&definition, None).is_empty(),
             is_enough,
             "{annotation}"
         );
@@ -123,6 +123,21 @@ fn versions() {
         )],
     );
     check(
+        &json!({"/spec/versions": null}),
+        &[
+            "spec.versions: Invalid value: null: must have exactly one version marked as storage version",
+            "status.storedVersions[0]: Invalid value: \"v1\": missing from spec.versions; v1 was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in v1 and removes v1 from status.storedVersions",
+        ],
+    );
+    let label = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+    check(
+        &json!({"/spec/versions/0/name": "V1", "/status/storedVersions": ["V1"]}),
+        &[
+            &format!("spec.versions[0].name: Invalid value: \"V1\": {label}"),
+            &format!("spec.version: Invalid value: \"V1\": {label}"),
+        ],
+    );
+    check(
         &json!({"/spec/versions/0/schema": null}),
         &["spec.versions[0].schema.openAPIV3Schema: Required value"],
     );
@@ -143,7 +158,7 @@ fn versions() {
 #[test]
 fn schemas() {
     const SPEC: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/spec";
-    const PATH: &str = "spec.versions[0].schema.openAPIV3Schema";
+    const PATH: &str = "spec.validation.openAPIV3Schema";
     let property = |schema: Value| json!({format!("{SPEC}/properties/a"): schema});
     check(
         &property(json!({"type": "array"})),
@@ -155,7 +170,7 @@ fn schemas() {
     check(
         &property(json!({"type": "string", "default": 1})),
         &[&format!(
-            "{default}: Invalid value: \"integer\": {default} in body must be of type string: \"integer\""
+            "{default}: Invalid value: \"integer\":  in body must be of type string: \"integer\""
         )],
     );
     check(
@@ -167,15 +182,17 @@ fn schemas() {
     check(
         &json!({"/spec/versions/0/subresources": {"status": {}}, "/spec/versions/0/schema/openAPIV3Schema/minProperties": 1}),
         &[&format!(
-            "{PATH}: Invalid value: \"\": only [{}] fields are allowed at the root of the schema if the status subresource is enabled",
-            ROOT_ALLOWED.join(" ")
+            "{PATH}: Invalid value: {}: only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations] fields are allowed at the root of the schema if the status subresource is enabled",
+            with(&json!({"/spec/versions/0/schema/openAPIV3Schema/minProperties": 1}))
+                .pointer("/spec/versions/0/schema/openAPIV3Schema")
+                .unwrap()
         )],
     );
 }
 
 #[test]
 fn columns_scales_and_selectable_fields() {
-    let version = "spec.versions[0]";
+    let version = "spec";
     check(
         &json!({"/spec/versions/0/additionalPrinterColumns": [{"name": "A", "type": "text", "jsonPath": "a", "format": "x"}]}),
         &[
@@ -211,7 +228,7 @@ fn columns_scales_and_selectable_fields() {
     check(
         &selectable(&[".metadata.name"]),
         &[&format!(
-            "{field}: Invalid value: \".metadata.name\": must not point to fields in metadata"
+            "{field}: Invalid value: \".metadata.name\": is an invalid path: does not refer to a valid field"
         )],
     );
     check(
@@ -255,4 +272,79 @@ fn conversions() {
             "{path}.conversionReviewVersions: Invalid value: [\"v2\"]: must include at least one of v1, v1beta1"
         )],
     );
+}
+
+#[test]
+fn webhooks() {
+    let webhook = |client: Value, versions: Value| json!({"/spec/conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": versions}}});
+    let client = "spec.conversion.webhookClientConfig";
+    let url = json!({"url": "https://x/"});
+    check(&webhook(url.clone(), json!(["v1"])), &[]);
+    check(
+        &webhook(url, json!(["v1", "v1"])),
+        &["spec.conversion.conversionReviewVersions[1]: Invalid value: \"v1\": duplicate version"],
+    );
+    check(
+        &webhook(json!({"url": "http://x"}), json!(["v1"])),
+        &[&format!(
+            "{client}.url: Invalid value: \"http\": 'https' is the only allowed URL scheme; desired format: https://host[/path]"
+        )],
+    );
+    check(
+        &webhook(
+            json!({"service": {"name": "s", "namespace": "n", "path": "x", "port": 0}}),
+            json!(["v1"]),
+        ),
+        &[
+            &format!(
+                "{client}.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive"
+            ),
+            &format!("{client}.service.path: Invalid value: \"x\": must start with a '/'"),
+            &format!("{client}.service.path: Invalid value: \"x\": segment[0] may not be empty"),
+        ],
+    );
+    check(
+        &webhook(json!({}), json!(["v1"])),
+        &[&format!(
+            "{client}: Required value: exactly one of url or service is required"
+        )],
+    );
+}
+
+#[test]
+fn what_versions_do_not_have_alike_is_told_of_there() {
+    let second = json!({"name": "v2", "served": true, "storage": false, "schema": {"openAPIV3Schema": {"type": "string"}}});
+    check(
+        &json!({"/spec/versions/1": second}),
+        &[
+            "spec.versions[1].schema.openAPIV3Schema.type: Invalid value: \"string\": must be object at the root",
+        ],
+    );
+}
+
+#[test]
+fn updates() {
+    let mut old = with(&json!({"/spec/group": "x.k8s.io", "/metadata/name": "widgets.x.k8s.io"}));
+    let errors = |new: &Value, old: &Value| -> Vec<String> {
+        custom_resource_definition(new, Some(old))
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    };
+    // What lacked an approval may stay so; what had one has to keep it.
+    assert_eq!(errors(&old, &old), [""; 0]);
+    let new = old.clone();
+    old["metadata"]["annotations"] = json!({approval::APPROVED: "unapproved, for now"});
+    assert_eq!(errors(&new, &old).len(), 1);
+    // The name is not checked again, the plural may not change.
+    let mut renamed = old.clone();
+    renamed["spec"]["names"]["plural"] = json!("gadgets");
+    assert_eq!(
+        errors(&renamed, &old),
+        ["spec.names.plural: Invalid value: \"gadgets\": field is immutable"]
+    );
+    let mut named = old.clone();
+    named["status"]["acceptedNames"] = json!({"plural": "X X", "kind": ""});
+    let found = custom_resource_definition_part("status", &named, &old);
+    assert_eq!(found[0].path.as_str(), "status.acceptedNames.plural");
 }
