@@ -69,7 +69,7 @@ pub(crate) fn read_as(kind: &str, bytes: &[u8], format: BodyFormat) -> ApiResult
 }
 
 /// 400 for a body that does not tell what it is.
-fn unrecognized(kind: &str, bytes: &[u8], why: &str) -> ApiError {
+pub(crate) fn unrecognized(kind: &str, bytes: &[u8], why: &str) -> ApiError {
     let summary = summary(bytes);
     Status::bad_request(format!(
         "the object provided is unrecognized (must be of type {kind}): {why} ({summary})"

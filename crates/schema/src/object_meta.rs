@@ -162,7 +162,8 @@ impl Conformer<'_> {
                     Ok(()) => !is_omitted(member, field.presence),
                     Err(found) => {
                         problem.get_or_insert(found);
-                        false
+                        // Where it is refused, the error shows it.
+                        self.malformed == Malformed::Refuse
                     }
                 },
             };

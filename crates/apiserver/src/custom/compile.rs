@@ -158,12 +158,12 @@ fn resource(
         short_names: names.short_names.clone(),
         categories: names.categories.clone(),
         verbs: owned(&[
-            "create",
             "delete",
             "deletecollection",
             "get",
             "list",
             "patch",
+            "create",
             "update",
             "watch",
         ]),

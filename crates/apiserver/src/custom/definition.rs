@@ -1,6 +1,7 @@
 //! What the server reads of a custom resource definition.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use kubewright_core::Scope;
 use serde::{Deserialize, Serialize};
@@ -29,15 +30,20 @@ pub(super) struct Metadata {
     pub(super) deletion_timestamp: Option<String>,
     #[serde(default)]
     pub(super) finalizers: Vec<String>,
+    #[serde(default)]
+    pub(super) annotations: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Spec {
     pub(super) group: String,
     pub(super) names: Names,
     scope: String,
     #[serde(default)]
     pub(super) versions: Vec<Version>,
+    #[serde(default)]
+    pub(super) preserve_unknown_fields: bool,
     #[serde(default)]
     pub(super) conversion: Conversion,
 }
@@ -201,6 +207,16 @@ impl Condition {
         }
     }
 
+    /// Takes the condition of a type out of the status of a stored definition.
+    pub(super) fn remove_from(definition: &mut Value, kind: &str) {
+        let conditions = definition
+            .pointer_mut("/status/conditions")
+            .and_then(Value::as_array_mut);
+        if let Some(conditions) = conditions {
+            conditions.retain(|condition| condition["type"] != kind);
+        }
+    }
+
     /// Sets the condition within the status of a stored definition. Its time changes with its status alone
     /// (apiextensions pkg/apihelpers `SetCRDCondition`).
     pub(super) fn set_in(&self, definition: &mut Value, now: &str) {
@@ -274,6 +290,10 @@ pub(super) const NAMES_ACCEPTED: &str = "NamesAccepted";
 pub(super) const ESTABLISHED: &str = "Established";
 /// The condition that instances are being deleted.
 pub(super) const TERMINATING: &str = "Terminating";
+/// The condition that the schema is no structural one, which only definitions of old have.
+pub(super) const NON_STRUCTURAL: &str = "NonStructuralSchema";
+/// The condition that a group of the Kubernetes project was approved.
+pub(super) const APPROVED: &str = "KubernetesAPIApprovalPolicyConformant";
 /// Keeps a deleted definition until its instances are gone.
 pub(super) const FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 

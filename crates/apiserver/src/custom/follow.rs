@@ -4,12 +4,18 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use http::HeaderMap;
+use serde_json::Value;
 use tokio::sync::watch as signal;
 
 use super::cleanup;
 use super::compile::{Compiled, Resources};
-use super::definition::{Definition, ESTABLISHED, NAMES_ACCEPTED, Names, TRUE, by_priority};
+use super::conditions;
+use super::definition::{
+    APPROVED, Condition, Definition, ESTABLISHED, NAMES_ACCEPTED, NON_STRUCTURAL, Names, TRUE, by_priority,
+};
 use super::names::{Decision, decide};
+use crate::fieldmanager::{Conversions, Owners};
 use crate::registry::Resource;
 use crate::server::{Server, StartError};
 use crate::storage::{
@@ -129,8 +135,26 @@ struct Entry {
     decision: Option<Decision>,
     compiled: Option<Compiled>,
     resources: Resources,
+    /// What its status is to say of its schema, found when the schema was there.
+    structure: Option<Condition>,
     /// Whether the object changed since it was last looked at.
     is_dirty: bool,
+}
+
+impl Entry {
+    /// What its status says of other things than its names, and should not.
+    fn has_news(&self) -> bool {
+        self.conditions()
+            .into_iter()
+            .any(|(kind, condition)| self.definition.condition(kind) != condition.as_ref())
+    }
+
+    /// What its status is to say of other things than its names. An approval that is no longer asked for stays.
+    fn conditions(&self) -> Vec<(&'static str, Option<Condition>)> {
+        let approval = conditions::approval(&self.definition).map(|condition| (APPROVED, Some(condition)));
+        let structure = (NON_STRUCTURAL, self.structure.clone());
+        approval.into_iter().chain([structure]).collect()
+    }
 }
 
 impl Follower {
@@ -184,6 +208,7 @@ impl Follower {
                 return;
             }
         };
+        let structure = conditions::structure(&definition);
         let old = self.entries.remove(&name).or_else(|| self.before.remove(&name));
         let (compiled, resources) = old.map(|old| (old.compiled, old.resources)).unwrap_or_default();
         if compiled
@@ -200,6 +225,7 @@ impl Follower {
             decision: None,
             compiled,
             resources,
+            structure,
             is_dirty: true,
         };
         self.entries.insert(name, entry);
@@ -320,14 +346,11 @@ impl Follower {
     async fn tell(&mut self, server: &Server) -> bool {
         let mut news = Vec::new();
         for entry in self.entries.values() {
-            let Some(decision) = entry
-                .decision
-                .as_ref()
-                .filter(|decision| !decision.is_told_by(&entry.definition))
-            else {
+            let Some(decision) = &entry.decision else { continue };
+            if decision.is_told_by(&entry.definition) && !entry.has_news() {
                 continue;
-            };
-            match write_status(server, &entry.object, decision).await {
+            }
+            match write_status(server, entry, decision).await {
                 Ok(object) | Err(StorageError::Conflict { current: object, .. }) => news.push(object),
                 Err(StorageError::NotFound { .. }) => {}
                 Err(error) => {
@@ -376,15 +399,27 @@ impl Follower {
 
 async fn write_status(
     server: &Server,
-    object: &StoredObject,
+    entry: &Entry,
     decision: &Decision,
 ) -> Result<StoredObject, StorageError> {
+    let object = &entry.object;
     let mut definition = object.value();
+    let before = without_spec(&mut definition);
     let now = server.now().to_string();
     decision.names.set_in(&mut definition, &now);
     decision.established.set_in(&mut definition, &now);
     if decision.names.status == TRUE || decision.accepted != Names::default() {
         definition["status"]["acceptedNames"] = serde_json::to_value(&decision.accepted).unwrap_or_default();
+    }
+    for (kind, condition) in entry.conditions() {
+        match condition {
+            Some(condition) => condition.set_in(&mut definition, &now),
+            None => Condition::remove_from(&mut definition, kind),
+        }
+    }
+    let mut definition = own_status(server, &before.parts, definition);
+    if let (Some(fields), Some(spec)) = (definition.as_object_mut(), before.spec) {
+        fields.insert("spec".to_owned(), spec);
     }
     server
         .storage()
@@ -396,6 +431,46 @@ async fn write_status(
         .await
 }
 
+/// A definition taken apart: its specification, which can be large and does not change, and a copy of all else.
+struct Before {
+    spec: Option<Value>,
+    parts: Value,
+}
+
+/// Takes the specification out.
+fn without_spec(definition: &mut Value) -> Before {
+    let spec = definition
+        .as_object_mut()
+        .and_then(|fields| fields.remove("spec"));
+    Before {
+        spec,
+        parts: definition.clone(),
+    }
+}
+
+/// Makes the server the owner of what it wrote into the status.
+fn own_status(server: &Server, before: &Value, after: Value) -> Value {
+    let registry = server.registry();
+    let Some(resource) = registry.find(GROUP, VERSION, PLURAL).cloned() else {
+        return after;
+    };
+    let (conversions, headers) = (Conversions::default(), HeaderMap::new());
+    let owners = Owners::new(
+        &resource,
+        registry,
+        &conversions,
+        "status",
+        MANAGER,
+        &headers,
+        server.now(),
+    );
+    owners.update(before, after)
+}
+
+/// Under which name the server writes.
+const MANAGER: &str = "kube-apiserver";
+/// The version in which definitions are stored.
+const VERSION: &str = "v1";
 /// Where definitions are stored.
 pub(super) const GROUP: &str = "apiextensions.k8s.io";
 /// Their resource.

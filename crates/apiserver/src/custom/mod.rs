@@ -6,12 +6,14 @@
 
 mod cleanup;
 mod compile;
+mod conditions;
 mod conversion;
 mod definition;
 mod follow;
 mod model;
 mod names;
 pub(crate) mod rules;
+pub(crate) mod scale;
 
 #[cfg(test)]
 mod tests;

@@ -35,6 +35,12 @@ pub(crate) async fn get(call: &Call<'_>, paths: &ScalePaths) -> ApiResult<Respon
         ))
     })?;
     let object = from_storage(call.server, &call.resource, found.value()).await?;
+    if call.resource.model.custom().is_some() && get_path(&object, &paths.spec_replicas).is_none() {
+        // apiextensions pkg/registry/customresource/etcd.go
+        let path = paths.spec_replicas.join(".");
+        let why = format!("the spec replicas field \".{path}\" does not exist");
+        return Err(Status::internal_error(why).into());
+    }
     let scale = of(&object, paths);
     Ok(rendering.other(StatusCode::OK, &scale))
 }
@@ -169,6 +175,8 @@ fn check(call: &Call<'_>, scale: Value) -> ApiResult<Value> {
         None | Some(Value::Null) => {}
         Some(replicas) => match replicas.as_i64().and_then(|n| i32::try_from(n).ok()) {
             Some(n) if n >= 0 => {}
+            // The rules of custom resources look at the object afterwards.
+            Some(_) if call.resource.model.custom().is_some() => {}
             Some(n) => {
                 let error = FieldError::invalid(path, n, "must be greater than or equal to 0");
                 return Err(Status::invalid(&kind, name, &[error]).into());

@@ -19,7 +19,7 @@ use super::{Call, to_storage};
 use crate::builtin::strategy::{Allocation, Context, Purpose, Requester, ServicePool};
 use crate::builtin::{shown, validation};
 use crate::codec;
-use crate::custom::rules;
+use crate::custom::{rules, scale};
 use crate::error::{ApiError, ApiResult};
 use crate::registry::Dialect;
 use crate::request::{Verb, media};
@@ -57,7 +57,10 @@ pub(crate) fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> Api
     let gvk = call.resource.gvk();
     let read = codec::read_as(&gvk.kind, body, media::body_format(call.headers)?)?;
     let mut object = read.value;
-    codec::expect_kind_of_body(&mut object, &gvk, body)?;
+    match call.resource.model.custom() {
+        Some(_) => expect_custom_kind(&mut object, &gvk, body)?,
+        None => codec::expect_kind_of_body(&mut object, &gvk, body)?,
+    }
     let found = call.resource.model.normalize(&mut object);
     if let Some(error) = &found.type_error {
         return Err(cannot_be_handled(&gvk, error));
@@ -65,6 +68,40 @@ pub(crate) fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> Api
     let validation = options.field_validation.unwrap_or(FieldValidation::Warn);
     let warnings = codec::judge_fields(validation, &read.duplicate_fields, &found.unknown_fields, &gvk)?;
     Ok(complete(call, object, warnings))
+}
+
+/// A custom resource is decoded without a type: it has to tell its kind, and another one is refused by validation alone (apiextensions
+/// `pkg/registry/customresource/validator.go`).
+fn expect_custom_kind(object: &mut Value, expect: &GroupVersionKind, body: &Bytes) -> ApiResult<()> {
+    let text = |name: &str| {
+        object
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    if !object.is_object() || kind == expect.kind && api_version == expect.api_version() {
+        return codec::expect_kind_of_body(object, expect, body);
+    }
+    if kind.is_empty() {
+        let why = format!("Object 'Kind' is missing in '{}'", String::from_utf8_lossy(body));
+        return Err(codec::unrecognized(&expect.kind, body, &why));
+    }
+    if api_version != expect.api_version() {
+        return Err(Status::bad_request(format!(
+            "the API version in the data ({api_version}) does not match the expected API version ({})",
+            expect.api_version()
+        ))
+        .into());
+    }
+    let error = FieldError::invalid(
+        FieldPath::new("kind"),
+        kind.clone(),
+        format!("must be {}", expect.kind),
+    );
+    let name = meta(object, "name");
+    Err(Status::invalid(&GroupKind::new(&expect.group, kind), name, &[error]).into())
 }
 
 /// The same for what a patch came to; `findings` are those of the patch itself.
@@ -105,7 +142,12 @@ fn complete(call: &Call<'_>, mut object: Value, warnings: Vec<String>) -> Incomi
     resource
         .model
         .default(&resource.group, &resource.version, &resource.kind, &mut object);
-    Incoming { object, warnings }
+    // Told also where the object is refused afterwards.
+    call.warnings.add(warnings);
+    Incoming {
+        object,
+        warnings: Vec::new(),
+    }
 }
 
 /// 400 in upstream's words for a body that does not decode.
@@ -202,8 +244,10 @@ pub(crate) fn check(
     mut errors: Vec<FieldError>,
 ) -> ApiResult<()> {
     let resource = &call.resource;
-    validation::merge(&mut errors, resource.model.validate(object, old));
+    errors.extend(resource.model.validate(object, old));
+    errors.truncate(validation::MAX_ERRORS);
     if let Some(model) = resource.model.custom() {
+        errors.extend(scale::check(resource, object));
         let found = model.run_rules(object, old, &errors);
         errors.extend(found.errors);
         call.warnings.add(found.warnings);

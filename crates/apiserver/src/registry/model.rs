@@ -51,7 +51,7 @@ impl Model {
                     unknown.iter_mut().for_each(path::cut);
                     found.unknown_fields = unknown;
                 }
-                Err(error) => found.type_error = Some(error.to_string()),
+                Err(error) => found.type_error = Some(malformed_metadata(error)),
             },
         }
         found
@@ -97,6 +97,26 @@ impl Model {
             Self::Custom(_) => None,
         }
     }
+}
+
+/// What is wrong with the metadata of an object or of one within it, in Go's words; its own fault stands by itself.
+fn malformed_metadata(mut error: FieldError) -> String {
+    const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+    let ty = kinds::table().type_named(OBJECT_META);
+    if let (Some(ty), Some(metadata)) = (ty, error.bad_value.clone())
+        && error.path.as_str().ends_with("metadata")
+    {
+        let mut metadata = metadata;
+        let mut found = Normalized::default();
+        Normalizer::new(&mut found, Zeros::new(MAX_ADDED_ZEROS), Dialect::Json).run(ty, &mut metadata);
+        if let Some(why) = found.type_error {
+            if error.path.as_str() == "metadata" {
+                return why;
+            }
+            error.detail = why;
+        }
+    }
+    error.to_string()
 }
 
 fn with_integers(object: &mut Value) -> &mut Value {

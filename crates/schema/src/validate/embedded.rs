@@ -6,12 +6,22 @@ use serde_json::{Map, Value};
 use crate::structural::StructuralSchema;
 
 pub(super) fn check(schema: &StructuralSchema, object: &Value, errors: &mut Vec<FieldError>) {
-    if contains_embedded(schema) {
-        visit(schema, object, &FieldPath::root(), errors);
-    }
+    schema.each_embedded(object, &mut |path, resource| {
+        if let Value::Object(members) = resource {
+            check_type_meta(members, path, errors);
+        }
+    });
 }
 
 impl StructuralSchema {
+    /// Calls `visit` with every resource that is embedded in an object, and where it is: their metadata has rules that no schema
+    /// says.
+    pub fn each_embedded<'a>(&self, object: &'a Value, visit: &mut impl FnMut(&FieldPath, &'a Value)) {
+        if contains_embedded(self) {
+            walk(self, object, &FieldPath::root(), visit);
+        }
+    }
+
     /// Checks what embedded resources of a value must have; with `is_root`, the value is one, too.
     pub(crate) fn check_embedded(&self, value: &Value, is_root: bool) -> Vec<FieldError> {
         let mut errors = Vec::new();
@@ -33,26 +43,30 @@ fn contains_embedded(schema: &StructuralSchema) -> bool {
         || schema.additional_schema().is_some_and(contains_embedded)
 }
 
-fn visit(schema: &StructuralSchema, value: &Value, path: &FieldPath, errors: &mut Vec<FieldError>) {
+fn walk<'a>(
+    schema: &StructuralSchema,
+    value: &'a Value,
+    path: &FieldPath,
+    visit: &mut impl FnMut(&FieldPath, &'a Value),
+) {
     match value {
         Value::Object(members) => {
             if schema.embedded_resource {
-                check_type_meta(members, path, errors);
+                visit(path, value);
             }
             for (name, member) in members {
                 if let Some(below) = schema.properties.get(name) {
-                    visit(below, member, &path.child(name), errors);
+                    walk(below, member, &path.child(name), visit);
                 } else if let Some(below) = schema.additional_schema() {
-                    visit(below, member, &path.key(name), errors);
+                    walk(below, member, &path.key(name), visit);
                 }
             }
         }
         Value::Array(items) => {
-            let Some(below) = schema.items.as_deref() else {
-                return;
-            };
             for (index, item) in items.iter().enumerate() {
-                visit(below, item, &path.index(index), errors);
+                if let Some(below) = schema.items.as_deref() {
+                    walk(below, item, &path.index(index), visit);
+                }
             }
         }
         _ => {}

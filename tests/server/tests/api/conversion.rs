@@ -74,11 +74,11 @@ impl Hook {
 
     /// The handler's own certificate vouches for it as well as its authority does.
     fn by_url(&self) -> Value {
-        json!({"url": format!("https://127.0.0.1:{}/convert", self.port), "caBundle": base64(&self.certificate)})
+        json!({"url": format!("https://127.0.0.1:{}//convert", self.port), "caBundle": base64(&self.certificate)})
     }
 
     fn by_service(&self) -> Value {
-        let service = json!({"namespace": "default", "name": "hook", "path": "//convert", "port": self.port});
+        let service = json!({"namespace": "default", "name": "hook", "path": "/convert", "port": self.port});
         json!({"service": service, "caBundle": base64(&self.authority.certificate_pem())})
     }
 

@@ -132,9 +132,27 @@ async fn what_is_refused() {
         ),
         (
             WIDGETS,
-            json!({"metadata": {"name": "a"}, "spec": {"size": "big"}}),
+            json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": "big"}}),
             422,
             "spec.size",
+        ),
+        (
+            WIDGETS,
+            json!({"metadata": {"name": "a"}, "spec": {}}),
+            400,
+            "Object 'Kind' is missing in",
+        ),
+        (
+            WIDGETS,
+            json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "a"}}),
+            422,
+            "kind: Invalid value: \"Gadget\": must be Widget",
+        ),
+        (
+            WIDGETS,
+            json!({"kind": "Widget", "metadata": {"name": "a"}}),
+            400,
+            "the API version in the data () does not match the expected API version (example.com/v1)",
         ),
         (
             DEPLOYMENTS,

@@ -1,12 +1,14 @@
 //! The hand-written printers of the built-in kinds, one table per area.
 //!
 //! Columns and cells are those of upstream's `pkg/printers/internalversion/printers.go`, and of
-//! `kube-aggregator/pkg/registry/apiservice/etcd/etcd.go` for API services; the descriptions are our own. One difference:
+//! `kube-aggregator/pkg/registry/apiservice/etcd/etcd.go` for API services and apiextensions
+//! `pkg/registry/customresourcedefinition/tableconvertor` for definitions; the descriptions are our own. One difference:
 //! upstream's rows of IP addresses carry an age that no column announces, which clients drop; ours do not.
 
 mod admin;
 mod autoscaling;
 mod config;
+mod definition;
 mod events;
 mod network;
 mod node;
@@ -46,6 +48,7 @@ static TABLES: &[&[BuiltinPrinter]] = &[
     pod::PRINTERS,
     workloads::PRINTERS,
     config::PRINTERS,
+    definition::PRINTERS,
     network::PRINTERS,
     node::PRINTERS,
     events::PRINTERS,

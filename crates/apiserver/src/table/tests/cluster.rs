@@ -682,3 +682,45 @@ fn the_server_itself() {
     );
     check(API, "APIService", json!({}), json!(["Local", "Unknown", "AGE"]));
 }
+
+#[test]
+fn definitions() {
+    let definition = json!({
+        "metadata": {"name": "foos.e.com", "creationTimestamp": "2026-01-01T00:00:00Z"},
+        "spec": {
+            "group": "e.com", "scope": "Cluster", "names": {"kind": "Foo", "shortNames": ["f", "fo"]},
+            "versions": [
+                {"name": "v2", "served": true}, {"name": "v1", "served": true, "storage": true}, {"name": "v0", "served": false},
+            ],
+        },
+        "status": {"conditions": [{"type": "Established", "status": "True"}]},
+    });
+    assert_eq!(
+        cells(
+            "apiextensions.k8s.io",
+            "v1",
+            "CustomResourceDefinition",
+            &definition
+        ),
+        json!([
+            "foos.e.com",
+            "Cluster",
+            "v1(storage),v2",
+            "2026-01-01T00:00:00Z",
+            "e.com",
+            "Foo",
+            "f,fo",
+            true
+        ])
+    );
+    let bare = cells(
+        "apiextensions.k8s.io",
+        "v1",
+        "CustomResourceDefinition",
+        &json!({}),
+    );
+    assert_eq!(
+        (&bare[3], &bare[7]),
+        (&json!("0001-01-01T00:00:00Z"), &json!(false))
+    );
+}

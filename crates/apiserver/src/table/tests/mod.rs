@@ -189,7 +189,6 @@ fn kinds_without_a_printer() {
         [
             "CSIStorageCapacity.storage.k8s.io",
             "ClusterRole.rbac.authorization.k8s.io",
-            "CustomResourceDefinition.apiextensions.k8s.io",
             "LimitRange.",
             "Role.rbac.authorization.k8s.io",
         ]

@@ -7,5 +7,7 @@ mod workloads;
 
 pub(crate) use super::pod::template as pod_template_spec;
 pub(crate) use config::*;
-pub(crate) use definition::{custom_resource_definition, custom_resource_definition_part};
+pub(crate) use definition::{
+    APPROVAL_ANNOTATION, Approval, custom_resource_definition, custom_resource_definition_part,
+};
 pub(crate) use workloads::*;

@@ -12,6 +12,7 @@ use kubewright_core::{FieldError, FieldPath};
 use kubewright_schema::each_schema;
 use serde_json::Value;
 
+pub(crate) use self::approval::{APPROVED as APPROVAL_ANNOTATION, Approval};
 use self::version::Lifted;
 use super::super::super::value::{list_at, str_at, true_at};
 use super::super::names::{dns_1035_label, subdomain};
