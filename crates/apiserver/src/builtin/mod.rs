@@ -17,6 +17,7 @@ pub(crate) mod conversion;
 pub(crate) mod defaults;
 pub(crate) mod deprecation;
 pub(crate) mod disruption;
+pub(crate) mod pem;
 pub(crate) mod shown;
 pub(crate) mod strategy;
 pub(crate) mod validation;

@@ -30,23 +30,18 @@ pub(crate) async fn apply(
     rendering: &Rendering<'_>,
 ) -> ApiResult<Response<Body>> {
     let options = options(call)?;
-    let config = Config::read(body, &options)?;
+    let config = Config::read(call, body, &options)?;
     let owners = call.owners(&options);
     let may_create = call.info.subresource.is_empty();
     for _ in 0..GUARANTEED_UPDATE_TRIES {
-        let mut warnings = config.warnings.clone();
         let result = update::change(call, &options, |live| {
-            let (object, more) = merge(call, &owners, Some(live), &config, &options)?;
-            warnings.truncate(config.warnings.len());
-            warnings.extend(more);
-            Ok(object)
+            merge(call, &owners, Some(live), &config, &options)
         })
         .await;
         let (code, result) = match result {
             Err(error) if may_create && error.status().reason == StatusReason::NotFound => {
                 let merge = || merge(call, &owners, None, &config, &options);
-                let (object, more) = call.settled(merge).await?;
-                warnings.extend(more);
+                let object = call.settled(merge).await?;
                 let created = create::store(call, object, Origin::Update, &options).await;
                 (StatusCode::CREATED, created)
             }
@@ -56,7 +51,7 @@ pub(crate) async fn apply(
             // Somebody else created it in between: it is there to be changed now.
             Err(error)
                 if code == StatusCode::CREATED && error.status().reason == StatusReason::AlreadyExists => {}
-            result => return write::answer(call, rendering, code, &result?, &warnings).await,
+            result => return write::answer(call, rendering, code, &result?).await,
         }
     }
     Err(ApiError::modified(&call.group_resource(), call.name()?))
@@ -78,18 +73,16 @@ pub(super) fn options(call: &Call<'_>) -> ApiResult<WriteOptions> {
 /// What is applied.
 pub(super) struct Config {
     pub(super) object: Value,
-    /// What the client is to be warned of.
-    warnings: Vec<String>,
     /// The answer to one who wants no fields named twice; it comes after what else is wrong.
     refusal: Option<Status>,
 }
 
 impl Config {
-    /// Reads a body, which is YAML, as JSON is too.
+    /// Reads a body, which is YAML, as JSON is too. What the client is to be warned of is taken down.
     ///
     /// # Errors
     /// 400 where it is no object.
-    pub(super) fn read(body: &Bytes, options: &WriteOptions) -> ApiResult<Self> {
+    pub(super) fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> ApiResult<Self> {
         let read = codec::read(body, BodyFormat::Yaml).map_err(|error| {
             ApiError::from(Status::bad_request(format!(
                 "error encoding patch: {}",
@@ -106,7 +99,6 @@ impl Config {
         }
         let mut config = Self {
             object: read.value,
-            warnings: Vec::new(),
             refusal: None,
         };
         let found = codec::findings(&read.duplicate_fields, &[]);
@@ -119,10 +111,8 @@ impl Config {
                 )));
             }
             FieldValidation::Warn => {
-                config.warnings = found
-                    .iter()
-                    .map(|one| one.trim_start_matches("yaml: ").to_owned())
-                    .collect();
+                let words = |one: &String| one.trim_start_matches("yaml: ").to_owned();
+                call.warnings.add(found.iter().map(words).collect());
             }
             FieldValidation::Strict | FieldValidation::Ignore => {}
         }
@@ -138,29 +128,27 @@ impl Config {
     }
 }
 
-/// What applying makes of the object, in shape and with its defaults, and what to warn the client of.
+/// What applying makes of the object, in shape and with its defaults.
 fn merge(
     call: &Call<'_>,
     owners: &Owners<'_>,
     live: Option<&Value>,
     config: &Config,
     options: &WriteOptions,
-) -> ApiResult<(Value, Vec<String>)> {
+) -> ApiResult<Value> {
     let force = force(options);
     let merged = owners
         .apply(live, &config.object, force)
         .map_err(|error| refused(&error))?;
     config.check()?;
-    let mut incoming =
+    let mut object =
         write::reshape(call, merged, Vec::new(), options, Dialect::Json).map_err(metadata::server_error)?;
     if live.is_none() {
-        check_uid(call, &incoming.object)?;
+        check_uid(call, &object)?;
     }
-    metadata::place_named(call, &mut incoming.object)?;
-    incoming
-        .warnings
-        .extend(metadata::dedup_owners(&mut incoming.object, OwnersOf::Patch));
-    Ok((incoming.object, incoming.warnings))
+    metadata::place_named(call, &mut object)?;
+    metadata::dedup_owners(call, &mut object, OwnersOf::Patch);
+    Ok(object)
 }
 
 /// Whether fields of others are taken.

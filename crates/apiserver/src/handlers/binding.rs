@@ -36,7 +36,7 @@ pub(crate) async fn create_legacy(call: &Call<'_>, body: &Bytes) -> ApiResult<Re
     let mut resources = version.into_iter().flat_map(|version| &version.resources);
     let resource = resources.find(bound).cloned().ok_or_else(not_found)?;
     let options = write::options(call)?;
-    let name = meta(&read(call, body, &options)?.object, "name").to_owned();
+    let name = meta(&read(call, body, &options)?, "name").to_owned();
     let call = Call {
         server: call.server,
         identity: call.identity.clone(),
@@ -58,8 +58,7 @@ pub(crate) async fn create_legacy(call: &Call<'_>, body: &Bytes) -> ApiResult<Re
 /// Binds the object that the path names to the node in the body.
 pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
     let options = write::options(call)?;
-    let incoming = read(call, body, &options)?;
-    let mut binding = incoming.object;
+    let mut binding = read(call, body, &options)?;
     let name = call.name()?;
     if meta(&binding, "name") != name {
         return Err(Status::bad_request("name in URL does not match name in Binding object").into());
@@ -69,14 +68,10 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     let node = check(&binding)?;
     let now = call.server.now().to_string();
     update::change_unchecked(call, &options, |pod| bound(pod, &binding, &node, &now)).await?;
-    done(call, &incoming.warnings)
+    done(call)
 }
 
-fn read(
-    call: &Call<'_>,
-    body: &Bytes,
-    options: &kubewright_core::WriteOptions,
-) -> ApiResult<write::Incoming> {
+fn read(call: &Call<'_>, body: &Bytes, options: &kubewright_core::WriteOptions) -> ApiResult<Value> {
     let gvk = GroupVersionKind::new("", "v1", "Binding");
     subresource::read(call, body, options, &gvk, &[])
 }

@@ -20,13 +20,12 @@ use crate::storage::{Encoded, StorageError, StoredObject};
 pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
     let rendering = Rendering::new(call)?;
     let options = write::options(call)?;
-    let mut incoming = write::read(call, body, &options)?;
-    place(call, &mut incoming.object)?;
-    let mut warnings = incoming.warnings;
-    warnings.extend(metadata::dedup_owners(&mut incoming.object, OwnersOf::Body));
-    let object = call.own(&call.owners(&options), incoming.object).await?;
+    let mut object = write::read(call, body, &options)?;
+    place(call, &mut object)?;
+    metadata::dedup_owners(call, &mut object, OwnersOf::Body);
+    let object = call.own(&call.owners(&options), object).await?;
     let written = store(call, object, Origin::Create, &options).await?;
-    write::answer(call, &rendering, StatusCode::CREATED, &written, &warnings).await
+    write::answer(call, &rendering, StatusCode::CREATED, &written).await
 }
 
 /// By which road an object comes to be.

@@ -42,7 +42,7 @@ pub(crate) async fn delete(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     let found = found.ok_or_else(|| ApiError::from(Status::not_found(&call.group_resource(), name)))?;
     let mut response = match delete_object(call, found, &options).await? {
         Deleted::Gone(last) if deletion::shows_deleted(&call.resource.group, &call.resource.plural) => {
-            write::answer(call, &rendering, StatusCode::OK, &Written::Shown(last), &[]).await?
+            write::answer(call, &rendering, StatusCode::OK, &Written::Shown(last)).await?
         }
         Deleted::Gone(last) => {
             let resource = call.group_resource();
@@ -62,7 +62,7 @@ pub(crate) async fn delete(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
             } else {
                 StatusCode::OK
             };
-            write::answer(call, &rendering, code, &written, &[]).await?
+            write::answer(call, &rendering, code, &written).await?
         }
     };
     warn(&mut response, &warnings(call, &options));

@@ -25,8 +25,7 @@ use crate::storage::{RangeRequest, StoredObject};
 pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
     let options = write::options(call)?;
     let gvk = GroupVersionKind::new("policy", "v1", "Eviction");
-    let incoming = subresource::read(call, body, &options, &gvk, &["policy/v1beta1"])?;
-    let mut eviction = incoming.object;
+    let mut eviction = subresource::read(call, body, &options, &gvk, &["policy/v1beta1"])?;
     let name = call.name()?;
     if meta(&eviction, "name") != name {
         return Err(Status::bad_request("name in URL does not match name in Eviction object").into());
@@ -37,7 +36,7 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     if let Some(budget) = ask(call, &options).await? {
         evict_by(call, &options, &budget).await?;
     }
-    done(call, &incoming.warnings)
+    done(call)
 }
 
 /// How the pod is to be deleted, as the eviction says and the request adds.

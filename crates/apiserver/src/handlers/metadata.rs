@@ -135,8 +135,13 @@ pub(super) enum OwnersOf {
     Patch,
 }
 
-/// Drops owner references that are there already, and gives what to warn the client of (`dedupOwnerReferences`).
-pub(super) fn dedup_owners(object: &mut Value, of: OwnersOf) -> Option<String> {
+/// Drops owner references that are there already, of which the client is warned (`dedupOwnerReferences`).
+pub(super) fn dedup_owners(call: &Call<'_>, object: &mut Value, of: OwnersOf) {
+    call.warnings
+        .add(without_duplicates(object, of).into_iter().collect());
+}
+
+fn without_duplicates(object: &mut Value, of: OwnersOf) -> Option<String> {
     let owners = metadata(object)?
         .get_mut("ownerReferences")
         .and_then(Value::as_array_mut)
@@ -227,13 +232,13 @@ mod tests {
         let owner = |uid: &str, name: &str| json!({"uid": uid, "name": name});
         let mut object = json!({"metadata": {"ownerReferences":
             [owner("1", "a"), owner("1", "b"), owner("2", "a"), owner("1", "a"), owner("2", "a")]}});
-        let warning = dedup_owners(&mut object, OwnersOf::Body).unwrap();
+        let warning = without_duplicates(&mut object, OwnersOf::Body).unwrap();
         assert!(warning.ends_with("duplicate UID(s) observed: 1, 2"), "{warning}");
         assert_eq!(
             object["metadata"]["ownerReferences"],
             json!([owner("1", "a"), owner("1", "b"), owner("2", "a")])
         );
-        assert_eq!(dedup_owners(&mut object, OwnersOf::Body), None);
+        assert_eq!(without_duplicates(&mut object, OwnersOf::Body), None);
     }
 
     #[test]

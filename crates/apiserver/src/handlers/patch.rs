@@ -32,14 +32,12 @@ pub(crate) async fn patch(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<B
     let options = write::options(call)?;
     check_force(call)?;
     let owners = call.owners(&options);
-    let mut warnings = Vec::new();
     let written = update::change(call, &options, |current| {
-        let incoming = patched(call, &patch, current, &options)?;
-        warnings = incoming.warnings;
-        Ok(owners.update(current, incoming.object))
+        let patched = patched(call, &patch, current, &options)?;
+        Ok(owners.update(current, patched))
     })
     .await?;
-    write::answer(call, &rendering, StatusCode::OK, &written, &warnings).await
+    write::answer(call, &rendering, StatusCode::OK, &written).await
 }
 
 /// `ValidatePatchOptions` of apimachinery pkg/apis/meta/v1/validation.
@@ -182,12 +180,7 @@ impl ReadPatch {
     }
 }
 
-fn patched(
-    call: &Call<'_>,
-    patch: &ReadPatch,
-    current: &Value,
-    options: &WriteOptions,
-) -> ApiResult<write::Incoming> {
+fn patched(call: &Call<'_>, patch: &ReadPatch, current: &Value, options: &WriteOptions) -> ApiResult<Value> {
     // The patched object keeps the version of the present one, so it conflicts only where the patch sets another.
     let ty = call.resource.model.builtin_type();
     let mut patched = patch.apply_to(ty, current.clone())?;
@@ -199,7 +192,7 @@ fn patched(
         patched["kind"] = call.resource.kind.as_str().into();
     }
     let findings = patch.findings.clone();
-    let mut incoming = write::reshape(call, patched, findings, options, dialect).map_err(|why| {
+    let mut object = write::reshape(call, patched, findings, options, dialect).map_err(|why| {
         // Upstream shows a strategic merge patch, and of the others what they come to.
         let shown = match patch.kind {
             PatchKind::Strategic => Ok(kubewright_smd::go_print(&patch.body)),
@@ -209,11 +202,9 @@ fn patched(
         };
         shown.map_or_else(|error| error, |shown| refused(shown, why))
     })?;
-    metadata::place_named(call, &mut incoming.object)?;
-    incoming
-        .warnings
-        .extend(metadata::dedup_owners(&mut incoming.object, OwnersOf::Patch));
-    Ok(incoming)
+    metadata::place_named(call, &mut object)?;
+    metadata::dedup_owners(call, &mut object, OwnersOf::Patch);
+    Ok(object)
 }
 
 /// 422 for a patch whose result does not decode.

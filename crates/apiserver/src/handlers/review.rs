@@ -22,8 +22,7 @@ use crate::error::ApiResult;
 pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
     let rendering = Rendering::new(call)?;
     let options = write::options(call)?;
-    let incoming = write::read(call, body, &options)?;
-    let mut review = incoming.object;
+    let mut review = write::read(call, body, &options)?;
     let spec = review.get("spec").cloned().unwrap_or_default();
     let status = match call.resource.kind.as_str() {
         "SelfSubjectReview" => json!({"userInfo": user_info(&call.identity)}),
@@ -45,7 +44,7 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     };
     review["status"] = status;
     let shown = Written::Shown(review);
-    write::answer(call, &rendering, StatusCode::CREATED, &shown, &incoming.warnings).await
+    write::answer(call, &rendering, StatusCode::CREATED, &shown).await
 }
 
 fn user_info(identity: &Identity) -> Value {

@@ -62,7 +62,7 @@ pub(crate) async fn patch(call: &Call<'_>, paths: &ScalePaths, body: &Bytes) -> 
     let kind = patch::kind_of(call)?;
     if kind == PatchKind::Apply {
         let options = apply::options(call)?;
-        let config = apply::Config::read(body, &options)?;
+        let config = apply::Config::read(call, body, &options)?;
         let owners = owners(call, &options);
         return write(call, paths, &options, &owners, |scale| {
             let merged = owners.apply(scale, &config.object, apply::force(&options));

@@ -8,7 +8,7 @@ use kubewright_net::Body;
 use serde_json::{Map, Value};
 
 use super::response::Rendering;
-use super::write::{self, Incoming};
+use super::write;
 use super::{Call, Recorder};
 use crate::builtin::defaults;
 use crate::codec;
@@ -28,7 +28,7 @@ pub(super) fn read(
     options: &WriteOptions,
     gvk: &GroupVersionKind,
     synonyms: &[&str],
-) -> ApiResult<Incoming> {
+) -> ApiResult<Value> {
     // What cannot be answered is not done.
     Rendering::new(call)?;
     let read = codec::read_as(&gvk.kind, body, media::body_format(call.headers)?)?;
@@ -50,11 +50,12 @@ pub(super) fn read(
     }
     let validation = options.field_validation.unwrap_or(FieldValidation::Warn);
     let warnings = codec::judge_fields(validation, &read.duplicate_fields, &unknown, gvk)?;
+    call.warnings.add(warnings);
     if !object["metadata"].is_object() {
         object["metadata"] = Value::Object(Map::new());
     }
     defaults::apply(&gvk.group, &gvk.version, &gvk.kind, &mut object);
-    Ok(Incoming { object, warnings })
+    Ok(object)
 }
 
 /// The object that the path names.
@@ -94,13 +95,11 @@ pub(super) fn of_status<'a>(call: &Call<'a>) -> Call<'a> {
 ///
 /// # Errors
 /// 406 for a client that does not read what is offered.
-pub(super) fn done(call: &Call<'_>, warnings: &[String]) -> ApiResult<Response<Body>> {
+pub(super) fn done(call: &Call<'_>) -> ApiResult<Response<Body>> {
     let status = Status {
         code: StatusCode::CREATED.as_u16(),
         details: None,
         ..Status::success(StatusDetails::default())
     };
-    let mut response = Rendering::new(call)?.other(StatusCode::CREATED, &status);
-    super::warn(&mut response, warnings);
-    Ok(response)
+    Ok(Rendering::new(call)?.other(StatusCode::CREATED, &status))
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::response::Rendering;
 use super::subresource::{self, find};
 use super::write::{self, meta, metadata};
-use super::{Call, create, lifecycle, warn};
+use super::{Call, create, lifecycle};
 use crate::error::{ApiError, ApiResult};
 use crate::ids;
 use crate::service_account::{BoundKind, Claims, Reference};
@@ -20,8 +20,7 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     let rendering = Rendering::new(call)?;
     let options = write::options(call)?;
     let gvk = GroupVersionKind::new("authentication.k8s.io", "v1", "TokenRequest");
-    let incoming = subresource::read(call, body, &options, &gvk, &[])?;
-    let (mut request, mut warnings) = (incoming.object, incoming.warnings);
+    let mut request = subresource::read(call, body, &options, &gvk, &[])?;
     let name = call.name()?;
     let named = meta(&request, "name");
     if !named.is_empty() && named != name {
@@ -49,9 +48,9 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
         .max_expiration_seconds()
         .filter(|longest| seconds > *longest)
     {
-        warnings.push(format!(
+        call.warnings.add(vec![format!(
             "requested expiration of {seconds} seconds shortened to {longest} seconds"
-        ));
+        )]);
         seconds = longest;
         request["spec"]["expirationSeconds"] = seconds.into();
     }
@@ -65,9 +64,7 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
         .checked_add(SignedDuration::from_secs(seconds))
         .unwrap_or(Timestamp::MAX);
     request["status"] = json!({"token": token, "expirationTimestamp": whole(until)});
-    let mut response = rendering.other(StatusCode::CREATED, &request);
-    warn(&mut response, &warnings);
-    Ok(response)
+    Ok(rendering.other(StatusCode::CREATED, &request))
 }
 
 /// Fills in what the request may leave out.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::create::{self, Origin};
 use super::metadata::{self, OwnersOf};
 use super::response::Rendering;
-use super::write::{self, Incoming, WriteContext, Written, meta};
+use super::write::{self, WriteContext, Written, meta};
 use super::{Call, from_storage, lifecycle, to_storage};
 use crate::builtin::strategy::{CreateOnUpdate, UnconditionalUpdate};
 use crate::custom::rules;
@@ -22,15 +22,15 @@ pub(crate) async fn update(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     let rendering = Rendering::new(call)?;
     let options = write::options(call)?;
     let incoming = read(call, body, &options)?;
-    let uid = meta(&incoming.object, "uid").to_owned();
+    let uid = meta(&incoming, "uid").to_owned();
     let owners = call.owners(&options);
-    let mut object = Some(incoming.object);
+    let mut object = Some(incoming);
     let outcome = change(call, &options, |current| {
         check_uid(call, &uid, meta(current, "uid"))?;
         // Somebody else was quicker where it is gone: seldom enough to read it anew rather than to keep a copy.
         let object = match object.take() {
             Some(object) => object,
-            None => read(call, body, &options)?.object,
+            None => read(call, body, &options)?,
         };
         Ok(owners.update(current, object))
     })
@@ -46,16 +46,15 @@ pub(crate) async fn update(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
         }
         (outcome, _) => (StatusCode::OK, outcome?),
     };
-    write::answer(call, &rendering, code, &written, &incoming.warnings).await
+    write::answer(call, &rendering, code, &written).await
 }
 
 /// Reads a body as the object that is to be there.
-fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> ApiResult<Incoming> {
-    let mut incoming = write::read(call, body, options)?;
-    metadata::place_named(call, &mut incoming.object)?;
-    let warning = metadata::dedup_owners(&mut incoming.object, OwnersOf::Body);
-    incoming.warnings.extend(warning);
-    Ok(incoming)
+fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> ApiResult<Value> {
+    let mut object = write::read(call, body, options)?;
+    metadata::place_named(call, &mut object)?;
+    metadata::dedup_owners(call, &mut object, OwnersOf::Body);
+    Ok(object)
 }
 
 /// The precondition that a body with a uid is (apiserver pkg/storage/interfaces.go `Preconditions.Check`).
@@ -191,6 +190,9 @@ fn prepare(
     if subresource.is_empty() {
         call.warnings.add(resource.strategy.warnings(new, Some(old)));
         call.warnings.add(rules::warnings(call.server, resource, new));
+    } else {
+        call.warnings
+            .add(resource.strategy.part_warnings(subresource, new));
     }
     Ok(())
 }

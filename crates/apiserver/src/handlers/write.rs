@@ -14,7 +14,6 @@ use serde_json::{Map, Value};
 use tokio::sync::{MutexGuard, RwLockReadGuard};
 
 use super::response::Rendering;
-use super::warning::warn;
 use super::{Call, to_storage};
 use crate::builtin::strategy::{Allocation, Context, Purpose, Requester, ServicePool};
 use crate::builtin::{shown, validation};
@@ -24,12 +23,6 @@ use crate::error::{ApiError, ApiResult};
 use crate::registry::Dialect;
 use crate::request::{Verb, media};
 use crate::storage::{Encoded, KeyPrefix, RangeRequest, StoredObject};
-
-/// An object from a client, in the served version and in shape, with its defaults.
-pub(crate) struct Incoming {
-    pub(crate) object: Value,
-    pub(crate) warnings: Vec<String>,
-}
 
 /// Reads the query of a write.
 ///
@@ -49,11 +42,12 @@ pub(crate) fn options(call: &Call<'_>) -> ApiResult<WriteOptions> {
     Err(Status::invalid(&GroupKind::new("meta.k8s.io", kind), "", &errors).into())
 }
 
-/// Reads a body as an object of the call's kind.
+/// Reads a body as an object of the call's kind: in the served version and in shape, with its defaults. What the client is to be
+/// warned of is taken down.
 ///
 /// # Errors
 /// 415 for a format that is not understood, 400 for a body that is malformed or of another kind.
-pub(crate) fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> ApiResult<Incoming> {
+pub(crate) fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> ApiResult<Value> {
     let gvk = call.resource.gvk();
     let read = codec::read_as(&gvk.kind, body, media::body_format(call.headers)?)?;
     let mut object = read.value;
@@ -67,7 +61,8 @@ pub(crate) fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> Api
     }
     let validation = options.field_validation.unwrap_or(FieldValidation::Warn);
     let warnings = codec::judge_fields(validation, &read.duplicate_fields, &found.unknown_fields, &gvk)?;
-    Ok(complete(call, object, warnings))
+    call.warnings.add(warnings);
+    Ok(complete(call, object))
 }
 
 /// A custom resource is decoded without a type: it has to tell its kind, and another one is refused by validation alone (apiextensions
@@ -114,25 +109,25 @@ pub(crate) fn reshape(
     mut findings: Vec<String>,
     options: &WriteOptions,
     dialect: Dialect,
-) -> Result<Incoming, String> {
+) -> Result<Value, String> {
     codec::expect_kind(&mut object, &call.resource.gvk()).map_err(|fault| fault.step())?;
     let found = call.resource.model.normalize_as(&mut object, dialect);
     if let Some(error) = found.type_error {
         return Err(error);
     }
     findings.extend(codec::findings(&[], &found.unknown_fields));
-    let warnings = match options.field_validation.unwrap_or(FieldValidation::Warn) {
+    match options.field_validation.unwrap_or(FieldValidation::Warn) {
         FieldValidation::Strict if !findings.is_empty() => {
             return Err(format!("strict decoding error: {}", findings.join(", ")));
         }
-        FieldValidation::Strict | FieldValidation::Ignore => Vec::new(),
-        FieldValidation::Warn => findings,
-    };
-    Ok(complete(call, object, warnings))
+        FieldValidation::Strict | FieldValidation::Ignore => {}
+        FieldValidation::Warn => call.warnings.add(findings),
+    }
+    Ok(complete(call, object))
 }
 
 /// Gives an object of the kind what every object has.
-fn complete(call: &Call<'_>, mut object: Value, warnings: Vec<String>) -> Incoming {
+fn complete(call: &Call<'_>, mut object: Value) -> Value {
     let resource = &call.resource;
     if !object.get("metadata").is_some_and(Value::is_object) {
         object["metadata"] = Value::Object(Map::new());
@@ -142,12 +137,7 @@ fn complete(call: &Call<'_>, mut object: Value, warnings: Vec<String>) -> Incomi
     resource
         .model
         .default(&resource.group, &resource.version, &resource.kind, &mut object);
-    // Told also where the object is refused afterwards.
-    call.warnings.add(warnings);
-    Incoming {
-        object,
-        warnings: Vec::new(),
-    }
+    object
 }
 
 /// 400 in upstream's words for a body that does not decode.
@@ -325,12 +315,9 @@ pub(crate) async fn answer(
     rendering: &Rendering<'_>,
     code: http::StatusCode,
     written: &Written,
-    warnings: &[String],
 ) -> ApiResult<Response<Body>> {
-    let mut response = match written {
+    Ok(match written {
         Written::Stored(object) => rendering.stored(call.server, code, object).await?,
         Written::Shown(object) => rendering.object(code, object),
-    };
-    warn(&mut response, warnings);
-    Ok(response)
+    })
 }

@@ -497,3 +497,66 @@ async fn zeros_that_are_always_written() {
     let expect = serde_json::json!({"type": "Ready", "status": "True", "lastProbeTime": null, "lastTransitionTime": null});
     assert_eq!(patched["status"]["conditions"][0], expect);
 }
+
+/// What is wrong with the fields is told besides what is wrong with the object.
+#[tokio::test]
+async fn unknown_fields_of_what_is_refused_are_warned_of() {
+    let server = Server::start().await;
+    let pods = "/api/v1/namespaces/default/pods";
+    let pod = |extra: Value| {
+        let mut pod =
+            json!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+        pod["spec"]["odd"] = extra;
+        pod
+    };
+    let warning = "299 - \"unknown field \\\"spec.odd\\\"\"";
+    let mut bad = pod(json!(1));
+    bad["spec"]["containers"] = json!([]);
+    let answer = server
+        .refused(
+            Ask::json(format!("POST {pods}"), &bad),
+            422,
+            "spec.containers: Required value",
+        )
+        .await;
+    assert_eq!(answer.warnings(), [warning]);
+    server
+        .ok(Ask::json(format!("POST {pods}"), &pod(Value::Null)))
+        .await;
+    let answer = server
+        .refused(
+            Ask::json(format!("POST {pods}"), &pod(json!(1))),
+            409,
+            "already exists",
+        )
+        .await;
+    assert_eq!(answer.warnings(), [warning]);
+    for (line, media_type) in [
+        ("PATCH", "application/merge-patch+json"),
+        ("PATCH", "application/strategic-merge-patch+json"),
+    ] {
+        let ask = Ask::new(format!("{line} {pods}/a"))
+            .typed(media_type, r#"{"spec": {"odd": 1, "hostNetwork": true}}"#);
+        let answer = server.refused(ask, 422, "may not change fields").await;
+        assert_eq!(answer.warnings(), [warning], "{media_type}");
+    }
+    let ask = Ask::new(format!("PATCH {pods}/a?fieldManager=m")).typed(
+        "application/apply-patch+yaml",
+        r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"hostNetwork": true}, "kind": "Pod"}"#,
+    );
+    let answer = server.ask(ask).await;
+    assert_eq!(answer.code, 422, "{:#}", answer.body);
+    assert_eq!(
+        answer.warnings(),
+        ["299 - \"line 1: key \\\"kind\\\" already set in map\""]
+    );
+    let ask = Ask::new(format!("PATCH {pods}/a/status")).typed(
+        "application/merge-patch+json",
+        r#"{"status": {"podIPs": [{"ip": "::0"}], "podIP": "::0"}}"#,
+    );
+    let answer = server.ask(ask).await;
+    assert!(
+        answer.warnings().concat().contains("status.podIPs[0].ip"),
+        "{answer:?}"
+    );
+}

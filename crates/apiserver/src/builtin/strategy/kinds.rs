@@ -44,6 +44,17 @@ pub(super) fn namespace(namespace: &mut Value, old: Option<&Value>, _: &mut Cont
     Vec::new()
 }
 
+/// What a kubelet says of its configuration is no longer taken from who creates its node (`dropDisabledFields` in
+/// `pkg/registry/core/node/strategy.go`).
+pub(super) fn node(node: &mut Value, old: Option<&Value>, _: &mut Context<'_>) -> Vec<FieldError> {
+    if let Some(status) = node.get_mut("status").and_then(Value::as_object_mut)
+        && old.is_none()
+    {
+        status.remove("config");
+    }
+    Vec::new()
+}
+
 /// The status of a persistent volume begins with a time.
 pub(super) fn persistent_volume(
     volume: &mut Value,
@@ -58,34 +69,49 @@ pub(super) fn persistent_volume(
     Vec::new()
 }
 
-/// `dataSource` and `dataSourceRef` are kept equal (`NormalizeDataSources` in `pkg/api/persistentvolumeclaim/util.go`).
+/// `dataSource` and `dataSourceRef` are kept equal (`EnforceDataSourceBackwardsCompatibility` and `NormalizeDataSources` in
+/// `pkg/api/persistentvolumeclaim/util.go`).
 pub(super) fn persistent_volume_claim(
     claim: &mut Value,
-    _: Option<&Value>,
+    old: Option<&Value>,
     _: &mut Context<'_>,
 ) -> Vec<FieldError> {
+    let had = |source: &str| old.is_some_and(|old| !old["spec"][source].is_null());
     let Some(spec) = claim.get_mut("spec").and_then(Value::as_object_mut) else {
         return Vec::new();
     };
+    let is_elsewhere = |spec: &Object| {
+        let reference = spec.get("dataSourceRef");
+        reference.is_some_and(|reference| !str_at(reference, "/namespace").is_empty())
+    };
+    // Sources in other namespaces are behind a feature gate that is off.
+    if is_elsewhere(spec) && !had("dataSourceRef") {
+        spec.remove("dataSourceRef");
+    }
+    let had_any = had("dataSource") || had("dataSourceRef");
+    if !had_any && is_nil(spec, "dataSourceRef") && !spec.get("dataSource").is_some_and(is_claim_or_snapshot)
+    {
+        // Whoever named another kind in the older field was always given an empty volume.
+        spec.remove("dataSource");
+    }
     match (is_nil(spec, "dataSource"), is_nil(spec, "dataSourceRef")) {
         (false, true) => mirror(spec, "dataSource", "dataSourceRef"),
-        (true, false) => {
-            let reference = Value::Object(spec.clone());
-            let is_local = str_at(&reference, "/dataSourceRef/namespace").is_empty();
-            let group = str_at(&reference, "/dataSourceRef/apiGroup");
-            // Other kinds cannot be said with the older field.
-            let is_known = match str_at(&reference, "/dataSourceRef/kind") {
-                "PersistentVolumeClaim" => group.is_empty(),
-                "VolumeSnapshot" => group == "snapshot.storage.k8s.io",
-                _ => false,
-            };
-            if is_local && is_known {
-                mirror(spec, "dataSourceRef", "dataSource");
+        (true, false) if !is_elsewhere(spec) => {
+            mirror(spec, "dataSourceRef", "dataSource");
+            if let Some(source) = child(spec, "dataSource") {
+                source.remove("namespace");
             }
         }
         _ => {}
     }
     Vec::new()
+}
+
+fn is_claim_or_snapshot(source: &Value) -> bool {
+    matches!(
+        (str_at(source, "/apiGroup"), str_at(source, "/kind")),
+        ("", "PersistentVolumeClaim") | ("snapshot.storage.k8s.io", "VolumeSnapshot")
+    )
 }
 
 fn mirror(spec: &mut Object, from: &str, to: &str) {

@@ -7,6 +7,7 @@ mod allocator;
 mod certificates;
 pub(crate) mod deletion;
 mod fields;
+mod gates;
 mod groups;
 mod job;
 mod kinds;
@@ -56,6 +57,8 @@ pub(crate) struct Strategy {
     pub(crate) finalizer_on_delete: Option<&'static str>,
     /// What field selectors may name.
     pub(crate) selectable: FieldLabels,
+    /// What is behind feature gates that are off.
+    gated: gates::Gated,
     /// Runs after the general preparation of a create (`old` is `None`) or an update.
     prepare: Prepare,
     /// Checks what the schema cannot say.
@@ -71,6 +74,8 @@ pub(crate) struct Strategy {
     declared: &'static [Declared],
     /// What the client is to be warned of when a valid object is created (`old` is `None`) or updated.
     warnings: fn(object: &Value, old: Option<&Value>) -> Vec<String>,
+    /// The same for a valid write to a subresource that carries the object.
+    part_warnings: fn(subresource: &str, new: &Value) -> Vec<String>,
 }
 
 /// A kind's own preparation. It returns what went wrong, such as an address that is taken.
@@ -238,6 +243,7 @@ impl Strategy {
                 }
             }
         }
+        self.gated.drop_unused(object, None);
         errors_or_ok((self.prepare)(object, None, context))
     }
 
@@ -255,6 +261,7 @@ impl Strategy {
         if self.status != StatusRule::None {
             restore(new, old, "status");
         }
+        self.gated.drop_unused(new, Some(old));
         let errors = (self.prepare)(new, Some(old), context);
         self.count_generation(new, old);
         errors_or_ok(errors)
@@ -263,6 +270,7 @@ impl Strategy {
     /// Prepares a write to `/status`: everything else is restored, metadata as the kind has it.
     pub(crate) fn prepare_for_status_update(&self, new: &mut Value, old: &Value, context: &mut Context<'_>) {
         subresource::restore_all_but(new, old, &["metadata", "status"]);
+        self.gated.drop_unused(new, Some(old));
         match self.status_metadata {
             StatusMetadata::Editable => {}
             StatusMetadata::ExceptLabels => restore_metadata(new, old, &["labels"]),
@@ -343,6 +351,11 @@ impl Strategy {
     /// What the client is to be warned of about a valid object (`WarningsOnCreate` and `WarningsOnUpdate` upstream).
     pub(crate) fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
         (self.warnings)(object, old)
+    }
+
+    /// The same for a valid write to a subresource that carries the object, such as `status`.
+    pub(crate) fn part_warnings(&self, subresource: &str, new: &Value) -> Vec<String> {
+        (self.part_warnings)(subresource, new)
     }
 
     /// The value that a field selector compares, or `None` if the kind cannot be selected by this field.

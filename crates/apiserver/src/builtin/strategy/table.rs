@@ -1,13 +1,16 @@
 //! The rows: one strategy per resource, found by group and plural name.
 
+mod workloads;
+
 use super::super::validation::declared::Declared;
 use super::super::validation::groups;
 use super::super::validation::names::NameRule;
 use super::super::validation::{core as core_kinds, objects as check, pod as pods, storage as volumes};
 use super::super::warnings;
+use super::gates::Gated;
 use super::{
     Allocation, CreateOnUpdate, Deletion, Dependents, FinalizerRule, Generation, StatusMetadata, StatusRule,
-    Strategy, UnconditionalUpdate, certificates, fields, groups as prepare, job, kinds, namespace,
+    Strategy, UnconditionalUpdate, certificates, fields, gates, groups as prepare, kinds, namespace,
     no_preparation, pod, service,
 };
 use kubewright_core::FieldErrorKind::{Invalid, NotSupported, Required, TooMany};
@@ -43,6 +46,7 @@ const PLAIN_ROW: Strategy = Strategy {
     dependents: Dependents::Deleted,
     finalizer_on_delete: None,
     selectable: fields::META,
+    gated: Gated::NONE,
     prepare: no_preparation,
     validate: |_| Vec::new(),
     validate_update: |_, _| Vec::new(),
@@ -50,6 +54,7 @@ const PLAIN_ROW: Strategy = Strategy {
     validate_part: |_, _, _| Vec::new(),
     declared: &[],
     warnings: |_, _| Vec::new(),
+    part_warnings: |_, _| Vec::new(),
 };
 
 const STATUS_ROW: Strategy = Strategy {
@@ -76,8 +81,8 @@ static WITH_STATUS: Strategy = STATUS_ROW;
 fn row(group: &str, resource: &str) -> Option<&'static Strategy> {
     match group {
         "" => core(resource),
-        "apps" => apps(resource),
-        "batch" => batch(resource),
+        "apps" => workloads::apps(resource),
+        "batch" => workloads::batch(resource),
         "autoscaling" if resource == "horizontalpodautoscalers" => Some(&HPA),
         "networking.k8s.io" => networking(resource),
         "policy" if resource == "poddisruptionbudgets" => Some(&PDB),
@@ -100,22 +105,26 @@ fn row(group: &str, resource: &str) -> Option<&'static Strategy> {
 
 fn core(resource: &str) -> Option<&'static Strategy> {
     static POD: Strategy = Strategy {
+        gated: gates::POD,
         status_metadata: StatusMetadata::ExceptOwners,
         deletion: Deletion::GracefulPod,
         selectable: fields::POD,
         prepare: pod::prepare,
         rules: pods::pod,
         warnings: warnings::pod,
+        part_warnings: warnings::pod_part,
         validate_part: pods::part,
         ..COUNTED_ROW
     };
     static POD_TEMPLATE: Strategy = Strategy {
+        gated: Gated::pod("/template/spec"),
         generation: Generation::Content,
         validate: pods::template_object,
         warnings: warnings::pod_template,
         ..PLAIN_ROW
     };
     static REPLICATION_CONTROLLER: Strategy = Strategy {
+        gated: gates::WORKLOAD,
         status: StatusRule::Reset(r#"{"replicas":0}"#),
         dependents: Dependents::Orphaned,
         selectable: fields::REPLICATION_CONTROLLER,
@@ -135,6 +144,7 @@ fn core(resource: &str) -> Option<&'static Strategy> {
         prepare: service::prepare,
         rules: core_kinds::service,
         warnings: warnings::service,
+        part_warnings: warnings::balanced_part,
         validate_part: core_kinds::service_status,
         ..STATUS_ROW
     };
@@ -148,7 +158,9 @@ fn core(resource: &str) -> Option<&'static Strategy> {
         ..STATUS_ROW
     };
     static NODE: Strategy = Strategy {
+        gated: gates::NODE,
         status: StatusRule::KeptOnCreate,
+        prepare: kinds::node,
         selectable: fields::NODE,
         rules: core_kinds::node,
         warnings: warnings::node,
@@ -163,6 +175,7 @@ fn core(resource: &str) -> Option<&'static Strategy> {
         ..STATUS_ROW
     };
     static CLAIM: Strategy = Strategy {
+        gated: gates::CLAIM,
         status: StatusRule::Reset(r#"{"phase":"Pending"}"#),
         prepare: kinds::persistent_volume_claim,
         rules: volumes::persistent_volume_claim,
@@ -172,6 +185,7 @@ fn core(resource: &str) -> Option<&'static Strategy> {
     };
     static SECRET: Strategy = Strategy {
         selectable: fields::SECRET,
+        warnings: warnings::secret,
         validate: check::secret,
         validate_update: check::secret_update,
         ..PLAIN_ROW
@@ -183,6 +197,7 @@ fn core(resource: &str) -> Option<&'static Strategy> {
     };
     static SERVICE_ACCOUNT: Strategy = Strategy {
         prepare: kinds::service_account,
+        warnings: warnings::service_account,
         ..PLAIN_ROW
     };
     static EVENT: Strategy = Strategy {
@@ -228,79 +243,6 @@ fn core(resource: &str) -> Option<&'static Strategy> {
     })
 }
 
-fn apps(resource: &str) -> Option<&'static Strategy> {
-    static DEPLOYMENT: Strategy = Strategy {
-        status_metadata: StatusMetadata::ExceptLabels,
-        generation: Generation::ContentAndAnnotations,
-        rules: groups::apps::deployment,
-        validate_part: groups::apps::deployment_status,
-        warnings: groups::apps::name_warnings,
-        ..COUNTED_ROW
-    };
-    static REPLICA_SET: Strategy = Strategy {
-        status: StatusRule::Reset(r#"{"replicas":0}"#),
-        rules: groups::apps::replica_set,
-        validate_part: groups::apps::replica_set_status,
-        warnings: groups::apps::name_warnings,
-        ..COUNTED_ROW
-    };
-    static DAEMON_SET: Strategy = Strategy {
-        status: StatusRule::Reset(
-            r#"{"currentNumberScheduled":0,"desiredNumberScheduled":0,"numberMisscheduled":0,"numberReady":0}"#,
-        ),
-        prepare: kinds::daemon_set,
-        rules: groups::apps::daemon_set,
-        validate_part: groups::apps::daemon_set_status,
-        warnings: warnings::workload,
-        ..COUNTED_ROW
-    };
-    static STATEFUL_SET: Strategy = Strategy {
-        declared: &[("spec.selector", Required)],
-        status: StatusRule::Reset(r#"{"availableReplicas":0,"replicas":0}"#),
-        name: NameRule::Label,
-        rules: groups::apps::stateful_set,
-        validate_part: groups::apps::stateful_set_status,
-        warnings: groups::apps::stateful_set_warnings,
-        ..COUNTED_ROW
-    };
-    static CONTROLLER_REVISION: Strategy = Strategy {
-        rules: groups::apps::controller_revision,
-        ..PLAIN_ROW
-    };
-    Some(match resource {
-        "deployments" => &DEPLOYMENT,
-        "replicasets" => &REPLICA_SET,
-        "daemonsets" => &DAEMON_SET,
-        "statefulsets" => &STATEFUL_SET,
-        "controllerrevisions" => &CONTROLLER_REVISION,
-        _ => return None,
-    })
-}
-
-fn batch(resource: &str) -> Option<&'static Strategy> {
-    static JOB: Strategy = Strategy {
-        dependents: Dependents::OrphanedWithWarning,
-        selectable: fields::JOB,
-        prepare: job::prepare,
-        rules: groups::batch::job,
-        validate_part: groups::job_status::job_status,
-        warnings: groups::batch::job_warnings,
-        ..COUNTED_ROW
-    };
-    static CRON_JOB: Strategy = Strategy {
-        declared: &[("spec.schedule", Required)],
-        name: NameRule::CronJob,
-        rules: groups::cron::cron_job,
-        warnings: groups::cron::cron_job_warnings,
-        ..COUNTED_ROW
-    };
-    Some(match resource {
-        "jobs" => &JOB,
-        "cronjobs" => &CRON_JOB,
-        _ => return None,
-    })
-}
-
 static HPA: Strategy = Strategy {
     declared: &[("spec.minReplicas", Invalid), ("spec.maxReplicas", Required)],
     status: StatusRule::Reset(r#"{"desiredReplicas":0}"#),
@@ -327,6 +269,7 @@ fn networking(resource: &str) -> Option<&'static Strategy> {
         rules: groups::ingress::ingress,
         validate_part: groups::ingress::ingress_status,
         warnings: groups::ingress::ingress_warnings,
+        part_warnings: warnings::balanced_part,
         ..COUNTED_ROW
     };
     static INGRESS_CLASS: Strategy = Strategy {
@@ -400,17 +343,20 @@ fn rbac(resource: &str) -> Option<&'static Strategy> {
 fn storage(resource: &str) -> Option<&'static Strategy> {
     static STORAGE_CLASS: Strategy = Strategy {
         rules: groups::storage::storage_class,
+        warnings: warnings::storage_class,
         ..PLAIN_ROW
     };
     static CSI_DRIVER: Strategy = Strategy {
         generation: Generation::Changes,
         unconditional_update: UnconditionalUpdate::Refused,
         rules: groups::storage::csi_driver,
+        warnings: warnings::csi_driver,
         ..PLAIN_ROW
     };
     static CAPACITY: Strategy = Strategy {
         unconditional_update: UnconditionalUpdate::Refused,
         rules: groups::storage::storage_capacity,
+        warnings: warnings::storage_capacity,
         ..PLAIN_ROW
     };
     static ATTRIBUTES_CLASS: Strategy = Strategy {
@@ -426,6 +372,7 @@ fn storage(resource: &str) -> Option<&'static Strategy> {
         ..STATUS_ROW
     };
     static CSI_NODE: Strategy = Strategy {
+        gated: gates::CSI_NODE,
         unconditional_update: UnconditionalUpdate::Refused,
         rules: groups::storage::csi_node,
         ..STATUS_ROW
@@ -547,6 +494,7 @@ fn admission(resource: &str) -> Option<&'static Strategy> {
         generation: Generation::Content,
         unconditional_update: UnconditionalUpdate::Refused,
         rules: groups::admission::webhooks,
+        warnings: warnings::webhooks,
         ..PLAIN_ROW
     };
     static POLICY: Strategy = Strategy {
@@ -654,21 +602,25 @@ static RUNTIME_CLASS: Strategy = Strategy {
     unconditional_update: UnconditionalUpdate::Refused,
     create_on_update: CreateOnUpdate::Allowed,
     rules: groups::cluster::runtime_class,
+    warnings: warnings::runtime_class,
     ..PLAIN_ROW
 };
 
 fn dynamic_resources(resource: &str) -> Option<&'static Strategy> {
     static CLAIM: Strategy = Strategy {
+        gated: gates::DEVICE_CLAIM,
         status_metadata: StatusMetadata::Reset,
         rules: groups::devices::claim,
         validate_part: groups::devices::claim_status,
         ..STATUS_ROW
     };
     static TEMPLATE: Strategy = Strategy {
+        gated: gates::DEVICE_CLAIM_TEMPLATE,
         rules: groups::devices::claim_template,
         ..PLAIN_ROW
     };
     static SLICE: Strategy = Strategy {
+        gated: gates::SLICE,
         generation: Generation::Content,
         rules: groups::devices::slice,
         warnings: groups::devices::slice_warnings,

@@ -214,6 +214,32 @@ fn creates() {
 }
 
 #[test]
+fn sources_of_claims() {
+    #[track_caller]
+    fn check(spec: Value, expect: &Value) {
+        let claim = create("", "persistentvolumeclaims", json!({"spec": spec}));
+        assert_eq!(&claim["spec"], expect);
+    }
+    // What never could be a source is none.
+    check(json!({"dataSource": {"kind": "Other", "name": "a"}}), &json!({}));
+    check(json!({"dataSource": {}}), &json!({}));
+    let snapshot = json!({"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "a"});
+    let both = json!({"dataSource": snapshot, "dataSourceRef": snapshot});
+    check(json!({"dataSource": snapshot}), &both);
+    check(json!({"dataSourceRef": snapshot}), &both);
+    let other = json!({"kind": "Other", "name": "a"});
+    check(
+        json!({"dataSourceRef": other}),
+        &json!({"dataSource": other, "dataSourceRef": other}),
+    );
+    // Sources elsewhere are behind a feature gate that is off.
+    check(
+        json!({"dataSourceRef": {"kind": "Other", "name": "a", "namespace": "b"}}),
+        &json!({}),
+    );
+}
+
+#[test]
 fn generations_count_what_the_kind_counts() {
     #[track_caller]
     fn check(group: &str, resource: &str, change: (&str, Value), expect: Value) {

@@ -92,6 +92,21 @@ pub(crate) fn label(value: &str) -> Vec<String> {
     messages
 }
 
+/// The same where upper case is as good as lower case (`LongNameCaseless` in apimachinery pkg/api/validate/strfmt.go).
+pub(crate) fn subdomain_of_any_case(value: &str) -> Vec<String> {
+    let lower = value.to_lowercase();
+    let mut messages = too_long(value, SUBDOMAIN_MAX);
+    if !is_subdomain(&lower) {
+        messages.push(
+            "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with an \
+             alphanumeric character (e.g. 'Example.com', regex used for validation is \
+             '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+                .to_owned(),
+        );
+    }
+    messages
+}
+
 /// What is wrong with a DNS-1123 subdomain.
 pub(crate) fn subdomain(value: &str) -> Vec<String> {
     let mut messages = too_long(value, SUBDOMAIN_MAX);

@@ -77,7 +77,37 @@ fn volume_spec(volume: &Value) -> Vec<FieldError> {
             required.required(&mut errors, "must specify required node constraints");
         }
     }
-    check_sources(&mut errors, volume, &spec);
+    check_volume(&mut errors, str_at(volume, "/metadata/name"), &spec);
+    errors
+}
+
+/// Checks the volume of an attachment that is not stored for itself (`ValidatePersistentVolumeSpec` for inline volumes).
+pub(crate) fn inline_volume(errors: &mut Errors, spec: &Field<'_, '_>) {
+    const INLINE: &str = "may not be specified in the context of inline volumes";
+    if spec.child("claimRef").exists() {
+        spec.child("claimRef").forbidden(errors, INLINE);
+    }
+    if spec.child("capacity").len() > 0 {
+        spec.child("capacity").forbidden(errors, INLINE);
+    }
+    if !spec.child("csi").exists() {
+        let detail = "has to be specified in the context of inline volumes";
+        spec.child("csi").required(errors, detail);
+    }
+    check_access_modes(errors, spec, "");
+    let policy = spec.child("persistentVolumeReclaimPolicy");
+    if !matches!(policy.text(), "" | "Retain") {
+        policy.forbidden(errors, "may only be Retain in the context of inline volumes");
+    }
+    if spec.child("nodeAffinity").exists() {
+        spec.child("nodeAffinity").forbidden(errors, INLINE);
+    }
+    check_volume(errors, "", spec);
+}
+
+/// Checks what volumes have wherever they are written: a source, a class, a mode.
+fn check_volume(errors: &mut Errors, name: &str, spec: &Field<'_, '_>) {
+    check_sources(errors, name, spec);
     let policy = spec.child("persistentVolumeReclaimPolicy");
     let host_path = spec.child("hostPath");
     let host_path = host_path.child("path").text();
@@ -85,24 +115,22 @@ fn volume_spec(volume: &Value) -> Vec<FieldError> {
         && host_path.starts_with('/')
         && host_path.split('/').all(|segment| matches!(segment, "" | "."));
     if is_top && policy.text() == "Recycle" {
-        policy.forbidden(&mut errors, "may not be 'recycle' for a hostPath mount of '/'");
+        policy.forbidden(errors, "may not be 'recycle' for a hostPath mount of '/'");
     }
-    spec.child("storageClassName")
-        .checked_if_set(&mut errors, subdomain);
-    spec.child("volumeMode").one_of(&mut errors, VOLUME_MODES);
+    spec.child("storageClassName").checked_if_set(errors, subdomain);
+    spec.child("volumeMode").one_of(errors, VOLUME_MODES);
     let class = spec.child("volumeAttributesClassName");
     if class.exists() {
         if class.text().is_empty() {
-            class.required(&mut errors, "an empty string is disallowed");
+            class.required(errors, "an empty string is disallowed");
         } else {
-            class.checked(&mut errors, subdomain);
+            class.checked(errors, subdomain);
         }
         if !spec.child("csi").exists() {
             let detail = "has to be specified when using volumeAttributesClassName";
-            spec.child("csi").required(&mut errors, detail);
+            spec.child("csi").required(errors, detail);
         }
     }
-    errors
 }
 
 fn check_capacity(errors: &mut Errors, capacity: &Field<'_, '_>) {
@@ -131,13 +159,13 @@ fn check_not_below_zero(errors: &mut Errors, at: &Field<'_, '_>) {
     }
 }
 
-fn check_sources(errors: &mut Errors, volume: &Value, spec: &Field<'_, '_>) {
+fn check_sources(errors: &mut Errors, name: &str, spec: &Field<'_, '_>) {
     let mut given = SOURCES.iter().filter(|(source, _)| spec.child(source).exists());
     let Some((first, _)) = given.next() else {
         spec.required(errors, "must specify a volume type");
         return;
     };
-    let place = Place::Persistent(str_at(volume, "/metadata/name"));
+    let place = Place::Persistent(name);
     sources::check(errors, spec, first, place);
     if *first == "local" && !spec.child("nodeAffinity").exists() {
         let detail = "Local volume requires node affinity";

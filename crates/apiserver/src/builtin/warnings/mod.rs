@@ -5,11 +5,16 @@
 //! persistentvolume,persistentvolumeclaim}`. The texts are upstream's.
 
 mod definition;
+mod groups;
 mod paths;
 mod pod;
 mod ports;
 
 pub(crate) use definition::custom_resource_definition;
+pub(crate) use groups::{
+    balanced_part, csi_driver, pod_part, runtime_class, secret, service_account, storage_capacity,
+    storage_class, webhooks,
+};
 pub(crate) use pod::{cron_job, pod, pod_template, replication_controller, workload};
 
 use super::validation::addresses::{cidr_warnings, ip_warning};

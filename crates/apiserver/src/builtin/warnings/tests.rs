@@ -167,3 +167,134 @@ fn other_kinds() {
         &["spec.externalID: this field is deprecated, and is unused by Kubernetes"],
     );
 }
+
+#[test]
+fn beyond_pods_and_services() {
+    compare(
+        pod_part(
+            "status",
+            &json!({"status": {"podIPs": [{"ip": "010.0.0.1"}, {"ip": "10.0.0.2"}]}}),
+        ),
+        &["status.podIPs[0].ip: non-standard IP address \"010.0.0.1\" is invalid: use \"10.0.0.1\""],
+    );
+    compare(
+        pod_part("resize", &json!({"status": {"podIPs": [{"ip": "010.0.0.1"}]}})),
+        &[],
+    );
+    compare(
+        balanced_part(
+            "status",
+            &json!({"status": {"loadBalancer": {"ingress": [{"hostname": "a"}, {"ip": "::0"}]}}}),
+        ),
+        &[
+            "status.loadBalancer.ingress[1]: IPv6 address \"::0\" should be in RFC 5952 canonical format (\"::\")",
+        ],
+    );
+    let account = json!({"metadata": {"annotations": {"kubernetes.io/enforce-mountable-secrets": "true"}}});
+    let deprecated = "metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; prefer separate namespaces to \
+                      isolate access to mounted secrets";
+    compare(service_account(&account, None), &[deprecated]);
+    compare(service_account(&account, Some(&account)), &[]);
+    compare(
+        runtime_class(
+            &json!({"scheduling": {"nodeSelector": {"beta.kubernetes.io/os": "linux"}}}),
+            None,
+        ),
+        &["scheduling.nodeSelector: deprecated since v1.14; use \"kubernetes.io/os\" instead"],
+    );
+    compare(
+        storage_class(
+            &json!({"allowedTopologies": [{"matchLabelExpressions": [{"key": "beta.kubernetes.io/os"}]}]}),
+            None,
+        ),
+        &[
+            "allowedTopologies[0].matchLabelExpressions[0].key: deprecated since v1.14; use \"kubernetes.io/os\" instead",
+        ],
+    );
+    compare(
+        storage_capacity(
+            &json!({"nodeTopology": {"matchLabels": {"beta.kubernetes.io/os": "linux"}, "matchExpressions": [{"key": "beta.kubernetes.io/os"}]}}),
+            None,
+        ),
+        &[
+            "nodeTopology.matchExpressions[0].key: beta.kubernetes.io/os is deprecated since v1.14; use \"kubernetes.io/os\" instead",
+            "nodeTopology.matchLabels.beta.kubernetes.io/os: deprecated since v1.14; use \"kubernetes.io/os\" instead",
+        ],
+    );
+    let driver = json!({"spec": {"tokenRequests": [{"audience": "a"}]}});
+    assert_eq!(csi_driver(&driver, None).len(), 1);
+    compare(csi_driver(&driver, Some(&driver)), &[]);
+    compare(
+        csi_driver(
+            &json!({"spec": {"tokenRequests": [{"audience": "a"}], "serviceAccountTokenInSecrets": false}}),
+            None,
+        ),
+        &[],
+    );
+    compare(
+        webhooks(
+            &json!({"webhooks": [{"rules": [
+                {"apiGroups": ["*"], "resources": ["tokenreviews"]},
+                {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews", "tokenreviews"]},
+            ]}]}),
+            None,
+        ),
+        &[
+            "webhooks[0].rules[1]: tokenreviews.authentication.k8s.io is excluded from admission webhooks; this rule will have no effect",
+        ],
+    );
+}
+
+#[test]
+fn pairs_that_are_none() {
+    use base64::Engine as _;
+    let encode = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
+    let block = |label: &str| format!("-----BEGIN {label}-----\nYQ==\n-----END {label}-----\n");
+    let check = |certificate: &str, key: &str, expect: &[&str]| {
+        let pair = json!({"type": "kubernetes.io/tls", "data": {"tls.crt": encode(certificate), "tls.key": encode(key)}});
+        compare(secret(&pair, None), expect);
+    };
+    let (certificate, key) = (block("CERTIFICATE"), block("RSA PRIVATE KEY"));
+    check(&certificate, &key, &[]);
+    check(&certificate, &block("PRIVATE KEY"), &[]);
+    check(
+        "",
+        &key,
+        &["tls: failed to find any PEM data in certificate input"],
+    );
+    check(
+        &certificate,
+        "x",
+        &["tls: failed to find any PEM data in key input"],
+    );
+    check(
+        &key,
+        &certificate,
+        &[
+            "tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been \
+             switched",
+        ],
+    );
+    check(
+        &certificate,
+        &certificate,
+        &["tls: found a certificate rather than a key in the PEM for the private key"],
+    );
+    check(
+        &format!("{}{}", block("A"), block("B")),
+        &key,
+        &[
+            "tls: failed to find \"CERTIFICATE\" PEM block in certificate input after skipping PEM blocks of the following types: \
+             [A B]",
+        ],
+    );
+    check(
+        &certificate,
+        &block("A"),
+        &[
+            "tls: failed to find PEM block with type ending in \"PRIVATE KEY\" in key input after skipping PEM blocks of the \
+             following types: [A]",
+        ],
+    );
+    compare(secret(&json!({"type": "Opaque"}), None), &[]);
+}

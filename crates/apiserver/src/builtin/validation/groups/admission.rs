@@ -216,8 +216,12 @@ fn is_scheme(text: &str) -> bool {
 
 /// Where a webhook within the cluster is (`ValidateWebhookService`).
 fn webhook_service(errors: &mut Errors, service: &Node<'_, '_>) {
-    service.get("name").check_given(errors, "");
-    service.get("namespace").check_given(errors, "");
+    // Upstream takes the one for the other.
+    for (field, shown) in [("namespace", "name"), ("name", "namespace")] {
+        if service.get(field).is_empty() {
+            service.get(shown).required(errors, "");
+        }
+    }
     let port = service.get("port");
     let messages = port_number(port.number());
     if !messages.is_empty() {

@@ -62,7 +62,7 @@ pub(crate) fn validating(object: &Value, old: Option<&Value>) -> Errors {
 /// What policies of both kinds have in common.
 fn policy(errors: &mut Errors, spec: &Node<'_, '_>, old: Option<&Value>) {
     spec.get("failurePolicy")
-        .check_choice(errors, &["Fail", "Ignore"], "");
+        .check_present(errors, &["Fail", "Ignore"]);
     let param = spec.get("paramKind");
     if param.is_set() {
         param_kind(errors, &param);
@@ -170,7 +170,7 @@ fn param_kind(errors: &mut Errors, param: &Node<'_, '_>) {
 fn match_resources(errors: &mut Errors, resources: &Node<'_, '_>) {
     resources
         .get("matchPolicy")
-        .check_choice(errors, &["Equivalent", "Exact"], "");
+        .check_present(errors, &["Equivalent", "Exact"]);
     for field in ["namespaceSelector", "objectSelector"] {
         let selector = resources.get(field);
         if selector.is_nil() {

@@ -274,11 +274,13 @@ fn with_claims(spec: &Node<'_, '_>) -> Option<Value> {
     if claims.is_empty() && pod.get("subdomain").is_empty() && pod.get("hostname").is_empty() {
         return None;
     }
-    let names: Vec<&str> = claims
-        .list()
-        .iter()
-        .filter_map(|claim| claim.pointer("/metadata/name")?.as_str())
-        .collect();
+    let mut names: Vec<&str> = Vec::new();
+    for claim in claims.list() {
+        let name = claim["metadata"]["name"].as_str().unwrap_or_default();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     let mut template = template.value().clone();
     let pod = template
         .as_object_mut()

@@ -7,7 +7,9 @@ use kubewright_core::Quantity;
 use serde_json::Value;
 
 use super::super::super::conversion;
+use super::super::field::Field;
 use super::super::names::label;
+use super::super::resources;
 use super::format::given_path_segment;
 use super::node::{Errors, Node};
 
@@ -174,7 +176,11 @@ fn check_source(errors: &mut Errors, field: &str, source: &Node<'_, '_>, group: 
     match field {
         "resource" | "containerResource" => {
             let name = source.get("name");
-            name.check_given(errors, "must specify a resource name");
+            if name.check_given(errors, "must specify a resource name") && field == "containerResource" {
+                let path = name.path();
+                let at = Field::root(path.as_str(), name.value());
+                resources::check_container_name(errors, &at, name.text());
+            }
             let container = source.get("container");
             if field == "containerResource" && container.check_given(errors, "must specify a container") {
                 container.invalid_each(errors, label(container.text()));

@@ -129,7 +129,9 @@ pub(crate) fn priority_class(object: &Value, old: Option<&Value>) -> Errors {
         value.forbidden(&mut errors, detail);
     }
     let policy = root.get("preemptionPolicy");
-    policy.check_one_of(&mut errors, &["PreemptLowerPriority", "Never"]);
+    if policy.is_set() {
+        policy.check_choice(&mut errors, &["PreemptLowerPriority", "Never"], "");
+    }
     if let Some(old) = old {
         let old = Node::root(old);
         if value.number() != old.get("value").number() {

@@ -10,11 +10,15 @@ use kubewright_core::FieldError;
 use serde_json::Value;
 
 use super::super::super::conversion;
+use super::super::field::Field;
 use super::super::metadata;
-use super::super::names::{SUBDOMAIN_MAX, label, label_value, qualified_name, subdomain};
+use super::super::names::{
+    SUBDOMAIN_MAX, label, label_value, qualified_name, subdomain, subdomain_of_any_case,
+};
+use super::super::pod::{node_selector, node_selector_values};
 use super::device_names::{fully_qualified_name, identifier_name};
 use super::node::{Errors, Node};
-use super::storage::driver_name;
+use super::storage::{DRIVER_NAME_MAX, driver_name};
 
 const REQUESTS_MAX: usize = 32;
 const CONSTRAINTS_MAX: usize = 32;
@@ -269,7 +273,7 @@ fn configuration(errors: &mut Errors, entry: &Node<'_, '_>) {
     if opaque.is_nil() {
         return opaque.required(errors, "");
     }
-    driver_name(errors, &opaque.get("driver"));
+    opaque_driver(errors, &opaque.get("driver"));
     let parameters = opaque.get("parameters");
     if parameters.is_nil() {
         parameters.required(errors, "");
@@ -440,6 +444,10 @@ fn check_places(errors: &mut Errors, spec: &Node<'_, '_>, places: &[&str]) {
                     let terms = node.get("nodeSelectorTerms");
                     terms.invalid(errors, "must have exactly one node selector term");
                 }
+                let path = node.path();
+                let at = Field::root(path.as_str(), node.value());
+                node_selector(errors, &at);
+                node_selector_values(errors, &at);
             }
             _ => {}
         }
@@ -519,11 +527,74 @@ fn check_device(errors: &mut Errors, device: &Node<'_, '_>, per_device: &Node<'_
     }
 }
 
+/// The driver that parameters are for, of which upstream declares that case does not matter.
+fn opaque_driver(errors: &mut Errors, name: &Node<'_, '_>) {
+    if name.check_given(errors, "") {
+        name.check_length(errors, DRIVER_NAME_MAX);
+        name.invalid_each(errors, subdomain_of_any_case(name.text()));
+    }
+}
+
 fn check_attribute(errors: &mut Errors, attribute: &Node<'_, '_>) {
     const VALUE_MAX: usize = 64;
-    for field in ["string", "version"] {
-        attribute.get(field).check_length(errors, VALUE_MAX);
+    const KINDS: &[&str] = &[
+        "int", "bool", "string", "version", "ints", "bools", "strings", "versions",
+    ];
+    let version = |errors: &mut Errors, node: &Node<'_, '_>| {
+        if !is_semantic_version(node.text()) {
+            let detail = "must be a string compatible with semver.org spec 2.0.0";
+            node.invalid_as(errors, node.text(), detail);
+        }
+        node.check_length(errors, VALUE_MAX);
+    };
+    attribute.get("string").check_length(errors, VALUE_MAX);
+    if attribute.get("version").is_set() {
+        version(errors, &attribute.get("version"));
     }
+    for text in attribute.get("strings").items() {
+        text.check_length(errors, VALUE_MAX);
+    }
+    for text in attribute.get("versions").items() {
+        version(errors, &text);
+    }
+    let set: Vec<&str> = KINDS
+        .iter()
+        .filter(|kind| attribute.get(kind).is_set())
+        .copied()
+        .collect();
+    let all: Vec<String> = KINDS.iter().map(|kind| format!("`{kind}`")).collect();
+    match set.len() {
+        1 => {}
+        0 => attribute.invalid_as(errors, "", format!("must specify one of: {}", all.join(", "))),
+        _ => {
+            let detail = format!("must specify exactly one of: {}", all.join(", "));
+            attribute.invalid_as(errors, format!("{{{}}}", set.join(", ")), detail);
+        }
+    }
+}
+
+/// Whether a text is a version by semver.org: three numbers, and perhaps what it precedes and how it was built.
+fn is_semantic_version(text: &str) -> bool {
+    let is_number = |part: &str| {
+        part == "0" || !part.is_empty() && !part.starts_with('0') && part.bytes().all(|b| b.is_ascii_digit())
+    };
+    let is_word =
+        |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    let is_before =
+        |part: &str| is_number(part) || is_word(part) && !part.bytes().all(|b| b.is_ascii_digit());
+    let (rest, build) = match text.split_once('+') {
+        Some((rest, build)) => (rest, Some(build)),
+        None => (text, None),
+    };
+    let (core, before) = match rest.split_once('-') {
+        Some((core, before)) => (core, Some(before)),
+        None => (rest, None),
+    };
+    let numbers: Vec<&str> = core.split('.').collect();
+    numbers.len() == 3
+        && numbers.into_iter().all(is_number)
+        && before.is_none_or(|before| before.split('.').all(is_before))
+        && build.is_none_or(|build| build.split('.').all(is_word))
 }
 
 fn counter_set(errors: &mut Errors, set: &Node<'_, '_>, key: &str) {

@@ -289,6 +289,10 @@ pub(crate) fn priority_level(object: &Value, _: Option<&Value>) -> Errors {
         "" => kind.required(&mut errors, ""),
         _ => kind.not_supported(&mut errors, &["Exempt", "Limited"]),
     }
+    // What belongs to one of them is told of with any other type, too.
+    if !matches!(kind.text(), "Exempt" | "Limited") && limited.is_set() {
+        limited.forbidden(&mut errors, "");
+    }
     fixed_level(&mut errors, &spec, name);
     condition_types(&mut errors, &root);
     errors
@@ -324,6 +328,9 @@ fn check_limited(errors: &mut Errors, limited: &Node<'_, '_>) {
         "Queue" => check_queues(errors, &queuing),
         "" => kind.required(errors, ""),
         _ => kind.not_supported(errors, &["Queue", "Reject"]),
+    }
+    if !matches!(kind.text(), "Queue" | "Reject") && queuing.is_set() {
+        queuing.forbidden(errors, "");
     }
     lendable(errors, limited);
     let borrowing = limited.get("borrowingLimitPercent");

@@ -256,6 +256,14 @@ impl<'v, 'p> Node<'v, 'p> {
         }
     }
 
+    /// The text is there, if only as an empty one, and one of these.
+    pub(super) fn check_present(&self, errors: &mut Errors, supported: &[&str]) {
+        if self.is_nil() {
+            self.required(errors, "");
+        }
+        self.check_one_of(errors, supported);
+    }
+
     /// The value is the same as before.
     pub(super) fn check_unchanged(&self, errors: &mut Errors, old: &Node<'_, '_>) {
         if !self.equals(old) {

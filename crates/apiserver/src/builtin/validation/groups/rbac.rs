@@ -40,7 +40,7 @@ pub(crate) fn cluster_role(object: &Value, _: Option<&Value>) -> Errors {
             let before = errors.len();
             label_selector(&mut errors, &selector);
             if errors.len() > before {
-                selector.invalid(&mut errors, "invalid label selector.");
+                selector.invalid_as(&mut errors, Value::Null, "invalid label selector.");
             }
         }
     }

@@ -8,7 +8,9 @@ use kubewright_core::{FieldError, Quantity};
 use serde_json::Value;
 
 use super::super::NOT_NEGATIVE;
-use super::super::names::{qualified_name, subdomain};
+use super::super::field::Field;
+use super::super::names::{qualified_name, subdomain, subdomain_of_any_case};
+use super::super::storage::inline_volume;
 use super::format::label_selector;
 use super::node::{Errors, Node};
 
@@ -16,7 +18,7 @@ use super::node::{Errors, Node};
 const PARAMETERS_MAX: usize = 512;
 const PARAMETERS_SIZE_MAX: usize = 256 * 1024;
 /// The longest name of a CSI driver.
-const DRIVER_NAME_MAX: usize = 63;
+pub(super) const DRIVER_NAME_MAX: usize = 63;
 
 /// A class of volumes (`ValidateStorageClass`, `ValidateStorageClassUpdate`).
 pub(crate) fn storage_class(object: &Value, old: Option<&Value>) -> Errors {
@@ -73,7 +75,8 @@ fn size(map: &Node<'_, '_>) -> usize {
 }
 
 fn topologies(errors: &mut Errors, terms: &Node<'_, '_>) {
-    let mut seen = HashSet::new();
+    // Upstream compares with as many empty terms as there are terms.
+    let mut seen = HashSet::from([BTreeMap::new()]);
     for term in terms.items() {
         let expressions = term.get("matchLabelExpressions");
         let mut labels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -120,7 +123,7 @@ pub(crate) fn volume_attachment(object: &Value, old: Option<&Value>) -> Errors {
                 ..FieldError::too_long(attacher.path(), DRIVER_NAME_MAX)
             });
         }
-        attacher.invalid_each(&mut errors, subdomain(&attacher.text().to_lowercase()));
+        attacher.invalid_each(&mut errors, subdomain_of_any_case(attacher.text()));
     }
     let source = spec.get("source");
     let (inline, volume) = (source.get("inlineVolumeSpec"), source.get("persistentVolumeName"));
@@ -130,6 +133,10 @@ pub(crate) fn volume_attachment(object: &Value, old: Option<&Value>) -> Errors {
         (true, true) => source.forbidden(&mut errors, one),
         (false, true) if volume.is_empty() => {
             volume.required(&mut errors, "must specify non empty persistentVolumeName");
+        }
+        (true, false) => {
+            let path = inline.path();
+            inline_volume(&mut errors, &Field::root(path.as_str(), inline.value()));
         }
         _ => {}
     }

@@ -4,6 +4,7 @@ mod admission;
 mod cluster;
 mod devices;
 mod network;
+mod required;
 mod scaling;
 mod storage;
 mod workloads;
