@@ -184,6 +184,16 @@ fn resource(
 fn subresources(definition: &Definition, version: &Version, names: &Names) -> Vec<Subresource> {
     let mut all = Vec::new();
     let verbs = || owned(&["get", "patch", "update"]);
+    if version.subresources.status.is_some() {
+        all.push(Subresource {
+            name: "status".into(),
+            group: definition.spec.group.clone(),
+            version: version.name.clone(),
+            kind: names.kind.clone(),
+            verbs: verbs(),
+            behaviour: SubresourceKind::Part,
+        });
+    }
     if let Some(scale) = &version.subresources.scale {
         all.push(Subresource {
             name: "scale".into(),
@@ -200,16 +210,6 @@ fn subresources(definition: &Definition, version: &Version, names: &Names) -> Ve
                     .filter(|path| !path.is_empty())
                     .map(fields_of),
             }),
-        });
-    }
-    if version.subresources.status.is_some() {
-        all.push(Subresource {
-            name: "status".into(),
-            group: definition.spec.group.clone(),
-            version: version.name.clone(),
-            kind: names.kind.clone(),
-            verbs: verbs(),
-            behaviour: SubresourceKind::Part,
         });
     }
     all

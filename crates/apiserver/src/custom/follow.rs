@@ -442,10 +442,14 @@ fn without_spec(definition: &mut Value) -> Before {
     let spec = definition
         .as_object_mut()
         .and_then(|fields| fields.remove("spec"));
-    Before {
-        spec,
-        parts: definition.clone(),
+    let mut parts = definition.clone();
+    // Go has the list, empty, from the beginning: that it exists is nobody's doing.
+    if let Some(status) = parts.get_mut("status").and_then(Value::as_object_mut) {
+        status
+            .entry("conditions")
+            .or_insert_with(|| Value::Array(Vec::new()));
     }
+    Before { spec, parts }
 }
 
 /// Makes the server the owner of what it wrote into the status.

@@ -145,9 +145,18 @@ impl CustomModel {
 
     /// What the schema finds wrong, and what is wrong with the metadata of embedded resources.
     pub(crate) fn validate(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        let schema = &self.shape.schema;
-        let mut errors = schema.validate(object, old);
-        schema.each_embedded(object, &mut |path, resource| {
+        let errors = self.shape.schema.validate(object, old);
+        self.check_embedded(object, errors)
+    }
+
+    /// What is wrong after a write to the status alone: what else is there was let in before.
+    pub(crate) fn validate_status(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        let errors = self.shape.schema.validate_status(object, old);
+        self.check_embedded(object, errors)
+    }
+
+    fn check_embedded(&self, object: &Value, mut errors: Vec<FieldError>) -> Vec<FieldError> {
+        self.shape.schema.each_embedded(object, &mut |path, resource| {
             errors.extend(embedded_metadata(path, resource));
         });
         errors

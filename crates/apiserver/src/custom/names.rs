@@ -39,54 +39,39 @@ pub(super) fn decide<'a>(definition: &'a Definition, taken: impl Iterator<Item =
     taken.chain([has]).for_each(|names| used.add(names));
 
     let mut accepted = has.clone();
-    let mut conflict: Option<(&str, String)> = None;
-    let mut take =
-        |wanted: &String, has: &String, used: &HashSet<&str>, place: &mut String, reason: &'static str| {
-            if wanted == has || !used.contains(wanted.as_str()) {
-                place.clone_from(wanted);
-            } else {
-                conflict = Some((reason, in_use(wanted)));
-            }
-        };
-    take(
-        &wanted.plural,
-        &has.plural,
-        &used.resources,
-        &mut accepted.plural,
-        "PluralConflict",
-    );
-    take(
-        &wanted.singular,
-        &has.singular,
-        &used.resources,
-        &mut accepted.singular,
-        "SingularConflict",
-    );
-    take(
-        &wanted.kind,
-        &has.kind,
-        &used.kinds,
-        &mut accepted.kind,
-        "KindConflict",
-    );
-    take(
+    let take = |wanted: &String, has: &String, used: &HashSet<&str>, place: &mut String| {
+        let is_free = wanted == has || !used.contains(wanted.as_str());
+        if is_free {
+            place.clone_from(wanted);
+        }
+        (!is_free).then(|| in_use(wanted))
+    };
+    let resources = &used.resources;
+    let plural = take(&wanted.plural, &has.plural, resources, &mut accepted.plural);
+    let singular = take(&wanted.singular, &has.singular, resources, &mut accepted.singular);
+    let short = short_names_in_use(wanted, has, &used);
+    if short.is_none() {
+        accepted.short_names.clone_from(&wanted.short_names);
+    }
+    let kind = take(&wanted.kind, &has.kind, &used.kinds, &mut accepted.kind);
+    let list_kind = take(
         &wanted.list_kind,
         &has.list_kind,
         &used.kinds,
         &mut accepted.list_kind,
-        "ListKindConflict",
     );
-    let short: Vec<String> = wanted
-        .short_names
-        .iter()
-        .filter(|name| !has.short_names.contains(name) && used.resources.contains(name.as_str()))
-        .map(|name| in_use(name))
-        .collect();
-    match short.as_slice() {
-        [] => accepted.short_names.clone_from(&wanted.short_names),
-        [one] => conflict = Some(("ShortNamesConflict", one.clone())),
-        many => conflict = Some(("ShortNamesConflict", format!("[{}]", many.join(", ")))),
-    }
+    // The last that is found is told of.
+    let conflict = [
+        ("PluralConflict", plural),
+        ("SingularConflict", singular),
+        ("ShortNamesConflict", short),
+        ("KindConflict", kind),
+        ("ListKindConflict", list_kind),
+    ];
+    let conflict = conflict
+        .into_iter()
+        .rev()
+        .find_map(|(reason, message)| Some((reason, message?)));
     accepted.categories.clone_from(&wanted.categories);
 
     let names = match &conflict {
@@ -126,6 +111,21 @@ impl<'a> Used<'a> {
         self.resources
             .extend(names.short_names.iter().map(String::as_str));
         self.kinds.extend([names.kind.as_str(), names.list_kind.as_str()]);
+    }
+}
+
+fn short_names_in_use(wanted: &Names, has: &Names, used: &Used<'_>) -> Option<String> {
+    let is_taken = |name: &&String| !has.short_names.contains(name) && used.resources.contains(name.as_str());
+    let taken: Vec<String> = wanted
+        .short_names
+        .iter()
+        .filter(is_taken)
+        .map(|name| in_use(name))
+        .collect();
+    match taken.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        many => Some(format!("[{}]", many.join(", "))),
     }
 }
 
@@ -182,6 +182,11 @@ mod tests {
             (
                 names("bars", "bar", "FooList", &[]),
                 "KindConflict",
+                "\"FooList\" is already in use",
+            ),
+            (
+                names("bars", "bar", "Foo", &["f"]),
+                "ListKindConflict",
                 "\"FooList\" is already in use",
             ),
             (

@@ -65,7 +65,7 @@ async fn a_definition_becomes_a_kind() {
         .iter()
         .map(|r| r["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["widgets", "widgets/scale", "widgets/status"]);
+    assert_eq!(names, ["widgets", "widgets/status", "widgets/scale"]);
     assert_eq!(
         server
             .get(&format!("{DEFINITIONS}/widgets.example.com"))

@@ -234,7 +234,10 @@ pub(crate) fn check(
     mut errors: Vec<FieldError>,
 ) -> ApiResult<()> {
     let resource = &call.resource;
-    errors.extend(resource.model.validate(object, old));
+    errors.extend(match (resource.model.custom(), old) {
+        (Some(model), Some(old)) if call.info.subresource == "status" => model.validate_status(object, old),
+        _ => resource.model.validate(object, old),
+    });
     errors.truncate(validation::MAX_ERRORS);
     if let Some(model) = resource.model.custom() {
         errors.extend(scale::check(resource, object));

@@ -40,6 +40,30 @@ impl StructuralSchema {
         errors
     }
 
+    /// Checks what a write to the status of an object may have changed: the status against its own schema, in whose errors the path
+    /// begins there, and besides that the object as [`validate`](Self::validate) does (apiextensions
+    /// `pkg/registry/customresource/validator.go` `ValidateStatusUpdate`).
+    pub fn validate_status(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        if let (Some(schema), Some(status)) = (self.properties.get("status"), object.get("status")) {
+            let base = FieldPath::new("status");
+            errors.extend(schema.check_values(status, old.get("status")));
+            for error in &mut errors {
+                error.path = match error.path == FieldPath::root() {
+                    true => base.clone(),
+                    false => base.child(error.path.as_str()),
+                };
+            }
+        }
+        embedded::check(self, object, &mut errors);
+        let duplicates = lists::check(self, object);
+        if !duplicates.is_empty() && lists::check(self, old).is_empty() {
+            errors.extend(duplicates);
+        }
+        errors.truncate(MAX_ERRORS);
+        errors
+    }
+
     /// Checks a value against the keywords of OpenAPI alone.
     pub(crate) fn check_values(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut validator = Validator::default();
