@@ -418,6 +418,8 @@ fn schema_value() -> impl Strategy<Value = Value> {
         Just(json!({"x-kubernetes-int-or-string": true, "anyOf": [{"type": "integer"}, {"type": "string"}]})),
         Just(json!({"x-kubernetes-preserve-unknown-fields": true})),
         Just(json!({"type": "boolean", "nullable": true})),
+        Just(json!({"type": "string", "default": "a", "enum": ["a", "b"]})),
+        Just(json!({"type": "number", "nullable": true, "default": 0.5, "maximum": 1})),
     ];
     leaf.prop_recursive(3, 16, 3, |inner| {
         prop_oneof![
@@ -427,6 +429,16 @@ fn schema_value() -> impl Strategy<Value = Value> {
             inner
                 .clone()
                 .prop_map(|below| json!({"type": "object", "additionalProperties": below})),
+            inner.clone().prop_map(
+                |below| json!({"type": "object", "properties": {"a": below}, "default": {}, "x-kubernetes-preserve-unknown-fields": true})
+            ),
+            inner.clone().prop_map(
+                |below| json!({"type": "object", "properties": {"b": below}, "x-kubernetes-embedded-resource": true})
+            ),
+            inner.clone().prop_map(|below| json!({
+                "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a"],
+                "items": {"type": "object", "properties": {"a": {"type": "string", "default": "x"}, "b": below}},
+            })),
             inner.prop_map(|below| json!({"type": "array", "items": below, "x-kubernetes-list-type": "set"})),
         ]
     })
@@ -453,9 +465,13 @@ proptest! {
         schema.drop_nulls(&mut object);
         schema.default(&mut object);
         let once = object.clone();
+        let faults = schema.validate(&object, None);
         prop_assert_eq!(schema.prune(&mut object), Vec::<String>::new());
         schema.drop_nulls(&mut object);
         schema.default(&mut object);
-        prop_assert_eq!(object, once);
+        prop_assert_eq!(&object, &once);
+        // A check sees what there is, and nothing else.
+        prop_assert_eq!(schema.validate(&object, None), faults);
+        prop_assert_eq!(&object, &once);
     }
 }

@@ -4,6 +4,7 @@ mod apply;
 mod basics;
 mod cascades;
 mod changes;
+mod columns;
 mod create;
 mod custom;
 mod inspect;
@@ -89,6 +90,10 @@ const ALL: &[Scenario] = &[
     alone("custom_validation", custom::validation),
     alone("custom_apply_and_explain", custom::apply_and_explain),
     alone("custom_fixtures", custom::fixtures),
+    alone("custom_columns", columns::get),
+    alone("custom_explain", columns::explain),
+    alone("custom_change", columns::change),
+    alone("custom_apply", columns::apply),
     controlled("custom_cascades", custom::cascades),
     controlled("rollout", cascades::rollout),
     controlled("cascade_background", cascades::background),
