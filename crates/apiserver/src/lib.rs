@@ -24,6 +24,7 @@
 //! The way of a request, each step a module: `chain` (audit id, `authentication`, `impersonation`, `authorization`), `request` (path, options, media
 //! types), `registry` (what is served, `custom` kinds among it), `handlers` (verbs), `codec` and `builtin` (what kinds need), [`storage`].
 
+mod admission;
 mod authentication;
 mod authorization;
 mod bootstrap;

@@ -11,6 +11,7 @@ use parking_lot::RwLock;
 use rustls::crypto::CryptoProvider;
 use tokio::sync::watch;
 
+use crate::admission::Hooks;
 use crate::authentication::Authenticator;
 use crate::authorization::Authorizer;
 use crate::chain;
@@ -141,6 +142,7 @@ impl ApiServer {
             discovery: discovery::Cache::default(),
             openapi: OpenApi::new(options.descriptions.clone()),
             recent: Recent::default(),
+            hooks: Hooks::default(),
             stop,
             options,
         });
@@ -198,6 +200,8 @@ pub(crate) struct Server {
     pub(crate) discovery: discovery::Cache,
     pub(crate) openapi: OpenApi,
     pub(crate) recent: Recent,
+    /// Webhooks that have a say in writes.
+    pub(crate) hooks: Hooks,
     /// True once the server is to end.
     pub(crate) stop: watch::Sender<bool>,
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// An API group with a version, as in `apiVersion`: `apps/v1`, or `v1` for the core group (whose name is empty).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GroupVersion {
@@ -70,7 +72,8 @@ pub struct ParseGroupVersionError {
 }
 
 /// A kind with the group and version it is written in: `apps/v1, Kind=Deployment`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(default)]
 pub struct GroupVersionKind {
     /// The group's name; empty for the core group.
     pub group: String,
@@ -125,7 +128,8 @@ impl fmt::Display for GroupVersionKind {
 }
 
 /// A resource (a plural, as in URLs) with its group and version: `apps/v1, Resource=deployments`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(default)]
 pub struct GroupVersionResource {
     /// The group's name; empty for the core group.
     pub group: String,

@@ -16,6 +16,7 @@
 //! assert!(selector.matches(|key| (key == "app").then_some("front")));
 //! ```
 
+mod admission_review;
 mod api_resource;
 mod conversion_review;
 mod dynamic;
@@ -33,6 +34,7 @@ mod selector;
 mod status;
 mod watch;
 
+pub use admission_review::{AdmissionRequest, AdmissionResponse, AdmissionReview, UserInfo};
 pub use api_resource::{ApiResource, Scope};
 pub use conversion_review::{ConversionRequest, ConversionResponse, ConversionReview};
 pub use dynamic::{DynamicObject, PartialObject, TypeMeta};

@@ -10,7 +10,7 @@ pub(super) use super::metadata::place;
 use super::metadata::{self, OwnersOf};
 use super::response::Rendering;
 use super::write::{self, WriteContext, Written, meta};
-use super::{Call, lifecycle, to_storage};
+use super::{Call, admitted, lifecycle, to_storage};
 use crate::custom::rules;
 use crate::error::{ApiError, ApiResult};
 use crate::ids;
@@ -40,10 +40,11 @@ pub(super) enum Origin {
 /// Stores a new object; a generated name that is taken is generated anew.
 pub(super) async fn store(
     call: &Call<'_>,
-    mut object: Value,
+    object: Value,
     origin: Origin,
     options: &WriteOptions,
 ) -> ApiResult<Written> {
+    let mut object = admitted::mutate_new(call, object, options).await?;
     metadata::wipe(&mut object);
     if meta(&object, "generateName").is_empty() || !meta(&object, "name").is_empty() {
         return try_store(call, object, origin, options).await;
@@ -90,6 +91,7 @@ async fn try_store(
     call.warnings.add(resource.strategy.warnings(&object, None));
     call.warnings.add(rules::warnings(call.server, resource, &object));
     lifecycle::check_definition(call, &name)?;
+    admitted::validate_new(call, &object, options).await?;
     let key = resource.key(call.namespace(), &name);
     if options.dry_run {
         return match call

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::response::Rendering;
 use super::warning::warn;
 use super::write::{self, Written, meta, metadata};
-use super::{Call, from_storage, lifecycle, list};
+use super::{Call, admitted, from_storage, lifecycle, list};
 use crate::builtin::strategy::Dependents;
 use crate::builtin::strategy::deletion::{self, DeleteStep};
 use crate::codec;
@@ -187,6 +187,7 @@ pub(crate) async fn delete_object(
     for _ in 0..GUARANTEED_UPDATE_TRIES {
         let old = from_storage(call.server, &call.resource, current.value()).await?;
         check_preconditions(call, &old, options)?;
+        admitted::check_deletion(call, &old, options).await?;
         let step = deletion::delete(call.resource.strategy, &old, options, call.server.now());
         let name = meta(&old, "name").to_owned();
         match take(call, &current, old, step, options).await {

@@ -1,5 +1,6 @@
 //! The verbs.
 
+mod admitted;
 mod apply;
 mod binding;
 mod connect;

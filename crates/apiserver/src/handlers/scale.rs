@@ -109,11 +109,7 @@ async fn write(
             return Err(ApiError::modified(&call.group_resource(), meta(current, "name")));
         }
         let mut changed = current.clone();
-        let replicas = scale
-            .pointer("/spec/replicas")
-            .cloned()
-            .unwrap_or_else(|| json!(0));
-        set(&mut changed, &paths.spec_replicas, replicas);
+        set_replicas(&mut changed, &scale, paths);
         owners.to_object(&scale, &mut changed);
         Ok(changed)
     })
@@ -192,8 +188,14 @@ fn check(call: &Call<'_>, scale: Value) -> ApiResult<Value> {
     Ok(scale)
 }
 
+/// Takes the number of replicas from a `Scale`.
+pub(super) fn set_replicas(object: &mut Value, scale: &Value, paths: &ScalePaths) {
+    let replicas = scale.pointer("/spec/replicas").cloned();
+    set(object, &paths.spec_replicas, replicas.unwrap_or_else(|| json!(0)));
+}
+
 /// The scale of an object.
-fn of(object: &Value, paths: &ScalePaths) -> Value {
+pub(super) fn of(object: &Value, paths: &ScalePaths) -> Value {
     let mut metadata = Map::new();
     for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
         if let Some(value) = object["metadata"].get(field) {

@@ -7,6 +7,7 @@ use kubewright_net::Body;
 use kubewright_smd::manager::restore_times;
 use serde_json::Value;
 
+use super::admitted::Change;
 use super::create::{self, Origin};
 use super::metadata::{self, OwnersOf};
 use super::response::Rendering;
@@ -134,7 +135,14 @@ async fn change_by(
         let mut context = WriteContext::new(call, options).await?;
         let old = from_storage(call.server, &call.resource, call.server.recent.take(&current)).await?;
         let mut new = call.settled(|| make(&old)).await?;
+        let admitted = matches!(rules, Rules::Of(_)).then(|| Change::new(call, options, &old));
+        if let Some(change) = &admitted {
+            new = change.mutate(new).await?;
+        }
         prepare(call, rules, &mut new, &old, &mut context)?;
+        if let Some(change) = &admitted {
+            change.validate(&new).await?;
+        }
         restore_times(&mut new, &old);
         let result = if lifecycle::ends(&new, &old) {
             let _definition = write::hold_definition(call, name).await?;

@@ -15,6 +15,7 @@ use tokio::sync::{MutexGuard, RwLockReadGuard};
 
 use super::response::Rendering;
 use super::{Call, to_storage};
+use crate::admission::check_configuration;
 use crate::builtin::strategy::{Allocation, Context, Purpose, Requester, ServicePool};
 use crate::builtin::{shown, validation};
 use crate::codec;
@@ -246,6 +247,7 @@ pub(crate) fn check(
         call.warnings.add(found.warnings);
     }
     errors.extend(rules::check_definition(call.server, resource, object));
+    errors.extend(check_configuration(resource, object));
     refuse(call, name, &errors)
 }
 

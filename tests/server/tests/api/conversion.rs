@@ -2,18 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use http::Response;
-use jiff::Timestamp;
-use kubewright_apiserver::Options;
-use kubewright_net::tls::{ClientAuth, server_config};
-use kubewright_net::{Body, CertificateAuthority, HttpService, ServeLimits, Validity, serve};
+use kubewright_net::Body;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 
 use crate::harness::*;
+use crate::https::{Https, authority, base64, calling_server, define_service};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const V1: &str = "/apis/shop.example.com/v1/namespaces/default/orders";
@@ -24,9 +21,7 @@ type Spoil = fn(&mut Value);
 
 /// A handler that converts `spec.count` of v1, a text, to `spec.amount` of v2, a number, and back.
 struct Hook {
-    authority: CertificateAuthority,
-    certificate: String,
-    port: u16,
+    https: Https,
     shared: Arc<Shared>,
 }
 
@@ -42,44 +37,18 @@ struct Shared {
 
 impl Hook {
     async fn start() -> Self {
-        let validity = Validity::starting(Timestamp::now(), Duration::from_secs(3600));
-        let authority = CertificateAuthority::new("hooks", validity).unwrap();
-        let leaf = authority
-            .issue_server(&["127.0.0.1", "hook.default.svc"], validity)
-            .unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = server_config(&leaf, &ClientAuth::Off, provider).unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared::default());
         let answering = shared.clone();
-        let service = HttpService::from_fn(move |request| {
+        let answer = move |request| {
             let shared = answering.clone();
-            async move { Ok(shared.answer(request).await) }
-        });
-        tokio::spawn(serve(
-            listener,
-            Some(tls),
-            service,
-            ServeLimits::default(),
-            std::future::pending(),
-        ));
-        Self {
-            certificate: leaf.certificate_pem(),
-            authority,
-            port,
-            shared,
-        }
+            async move { shared.answer(request).await }
+        };
+        let https = Https::start(answer).await;
+        Self { https, shared }
     }
 
-    /// The handler's own certificate vouches for it as well as its authority does.
     fn by_url(&self) -> Value {
-        json!({"url": format!("https://127.0.0.1:{}//convert", self.port), "caBundle": base64(&self.certificate)})
-    }
-
-    fn by_service(&self) -> Value {
-        let service = json!({"namespace": "default", "name": "hook", "path": "/convert", "port": self.port});
-        json!({"service": service, "caBundle": base64(&self.authority.certificate_pem())})
+        self.https.by_url("//convert")
     }
 
     async fn spoil(&self, spoil: Spoil) {
@@ -143,19 +112,6 @@ fn convert(object: &Value, to: &str) -> Value {
     object
 }
 
-fn base64(text: &str) -> String {
-    use base64::Engine as _;
-    base64::engine::general_purpose::STANDARD.encode(text)
-}
-
-async fn server() -> Server {
-    Server::with(Options {
-        crypto: Some(Arc::new(rustls::crypto::ring::default_provider())),
-        ..Options::default()
-    })
-    .await
-}
-
 fn definition(client_config: &Value, stored: &str) -> Value {
     let version = |name: &str, field: &str, ty: &str| {
         json!({
@@ -200,7 +156,7 @@ fn order(version: &str, name: &str, spec: Value) -> Value {
 
 #[tokio::test]
 async fn two_versions_read_and_written_through_a_webhook() {
-    let (hook, server) = (Hook::start().await, server().await);
+    let (hook, server) = (Hook::start().await, calling_server().await);
     define(&server, &definition(&hook.by_url(), "v1")).await;
 
     let mut first = server.watch(&format!("{V1}?watch=true")).await;
@@ -303,7 +259,7 @@ async fn two_versions_read_and_written_through_a_webhook() {
 
 #[tokio::test]
 async fn old_objects_are_read_and_rewritten_after_the_stored_version_changed() {
-    let (hook, server) = (Hook::start().await, server().await);
+    let (hook, server) = (Hook::start().await, calling_server().await);
     define(&server, &definition(&hook.by_url(), "v1")).await;
     server
         .ok(Ask::json(
@@ -360,7 +316,7 @@ async fn old_objects_are_read_and_rewritten_after_the_stored_version_changed() {
 
 #[tokio::test]
 async fn owners_of_fields_are_known_in_every_version() {
-    let (hook, server) = (Hook::start().await, server().await);
+    let (hook, server) = (Hook::start().await, calling_server().await);
     define(&server, &definition(&hook.by_url(), "v1")).await;
     let apply = |path: &str, manager: &str, object: &Value| {
         Ask::new(format!("PATCH {path}/a?fieldManager={manager}"))
@@ -428,13 +384,9 @@ async fn owners_of_fields_are_known_in_every_version() {
 
 #[tokio::test]
 async fn a_service_leads_to_the_webhook_and_many_objects_go_together() {
-    let (hook, server) = (Hook::start().await, server().await);
-    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "hook"},
-        "spec": {"type": "ExternalName", "externalName": "localhost"}});
-    server
-        .ok(Ask::json("POST /api/v1/namespaces/default/services", &service))
-        .await;
-    define(&server, &definition(&hook.by_service(), "v1")).await;
+    let (hook, server) = (Hook::start().await, calling_server().await);
+    define_service(&server).await;
+    define(&server, &definition(&hook.https.by_service("/convert"), "v1")).await;
     for index in 0..1001 {
         server
             .ok(Ask::json(
@@ -451,7 +403,7 @@ async fn a_service_leads_to_the_webhook_and_many_objects_go_together() {
 
 #[tokio::test]
 async fn a_webhook_may_change_labels_and_annotations_only() {
-    let (hook, server) = (Hook::start().await, server().await);
+    let (hook, server) = (Hook::start().await, calling_server().await);
     define(&server, &definition(&hook.by_url(), "v1")).await;
     let mut object = order("v1", "a", json!({"count": "1"}));
     object["metadata"]["annotations"] = json!({"kept": "no"});
@@ -475,7 +427,7 @@ async fn a_webhook_may_change_labels_and_annotations_only() {
 /// Nothing is stored, nothing is shown, and what was there is there afterwards.
 #[tokio::test]
 async fn answers_of_a_webhook_that_are_none() {
-    let (hook, server) = (Hook::start().await, server().await);
+    let (hook, server) = (Hook::start().await, calling_server().await);
     define(&server, &definition(&hook.by_url(), "v1")).await;
     server
         .ok(Ask::json(
@@ -582,11 +534,7 @@ fn text_of(answer: &Answer) -> &str {
 #[tokio::test]
 async fn webhooks_that_cannot_be_reached() {
     let hook = Hook::start().await;
-    let other = CertificateAuthority::new(
-        "other",
-        Validity::starting(Timestamp::now(), Duration::from_secs(3600)),
-    )
-    .unwrap();
+    let other = authority("other");
     let refusing = TcpListener::bind("127.0.0.1:0")
         .await
         .unwrap()
@@ -606,7 +554,7 @@ async fn webhooks_that_cannot_be_reached() {
             "Post \"https://none.default.svc:443/?timeout=30s\": service \"none\" not found".to_owned(),
         ),
     ] {
-        let server = server().await;
+        let server = calling_server().await;
         define(&server, &definition(&config, "v1")).await;
         server
             .ok(Ask::json(

@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod admission;
 mod apply;
 mod bodies;
 mod conversion;
@@ -14,6 +15,7 @@ mod discovery;
 mod encodings;
 mod harness;
 mod hostile;
+mod https;
 mod identity;
 mod kinds;
 mod list;

@@ -1,0 +1,343 @@
+//! Asking webhooks (apiserver pkg/admission/plugin/webhook/{mutating,validating}/dispatcher.go).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use kubewright_core::{GroupResource, LabelSelector, Status};
+use kubewright_smd::json;
+use serde_json::{Map, Value};
+
+use super::attributes::{Attributes, Operation};
+use super::hook::{self, Hook, Invocation};
+use super::hooks::Kind;
+use super::review::{self, Verdict};
+use crate::codec;
+use crate::error::{ApiError, ApiResult};
+use crate::handlers::{Call, from_storage, to_storage};
+use crate::ids;
+use crate::registry::{Registry, Resource};
+use crate::server::Server;
+use crate::storage::Key;
+
+/// What mutating webhooks make of an object; of none where it is deleted.
+///
+/// `attributes` are only made where there is somebody to ask.
+///
+/// # Errors
+/// Where a webhook refuses the request, or fails and must not.
+pub(crate) async fn mutate<'a>(
+    call: &'a Call<'_>,
+    attributes: impl FnOnce(Option<&Value>) -> Attributes<'a>,
+    mut object: Option<Value>,
+) -> ApiResult<Option<Value>> {
+    let Some(hooks) = hooks(call, Kind::Mutating).await? else {
+        return Ok(object);
+    };
+    let attributes = attributes(object.as_ref());
+    let stage = Stage::new(call, attributes, Kind::Mutating, hooks);
+    let mut reinvoked = Reinvoked::default();
+    for round in [Round::First, Round::Again] {
+        for (index, hook) in stage.hooks.iter().enumerate() {
+            if round == Round::Again && !reinvoked.due.contains(&index) {
+                continue;
+            }
+            let Some(invocation) = stage.invocation(hook, object.as_ref()).await? else {
+                continue;
+            };
+            let outcome = stage.change(hook, &invocation, object.as_ref()).await;
+            if let Some(changed) = stage.settle(hook, outcome)?.flatten() {
+                reinvoked.require();
+                object = Some(changed);
+            }
+            if hook.is_reinvoked {
+                reinvoked.before.insert(index);
+            }
+        }
+    }
+    Ok(object)
+}
+
+/// Lets validating webhooks look at an object; at none where it is deleted.
+///
+/// `attributes` are only made where there is somebody to ask.
+///
+/// # Errors
+/// Where a webhook refuses the request, or fails and must not: the first of them.
+pub(crate) async fn validate<'a>(
+    call: &'a Call<'_>,
+    attributes: impl FnOnce(Option<&Value>) -> Attributes<'a>,
+    object: Option<&Value>,
+) -> ApiResult<()> {
+    let Some(hooks) = hooks(call, Kind::Validating).await? else {
+        return Ok(());
+    };
+    let stage = Stage::new(call, attributes(object), Kind::Validating, hooks);
+    let mut invocations = Vec::new();
+    for hook in &stage.hooks {
+        if let Some(invocation) = stage.invocation(hook, object).await? {
+            invocations.push((hook, invocation));
+        }
+    }
+    let calls = invocations
+        .iter()
+        .map(|(hook, invocation)| async { stage.settle(hook, stage.ask(hook, invocation, object).await) });
+    for outcome in join_all(calls).await {
+        outcome?;
+    }
+    Ok(())
+}
+
+/// The webhooks that are configured; `None` where none is asked.
+async fn hooks(call: &Call<'_>, kind: Kind) -> ApiResult<Option<Vec<Arc<Hook>>>> {
+    if is_exempt(&call.resource) {
+        return Ok(None);
+    }
+    let server: &Server = call.server;
+    let hooks = server.hooks.read(server.storage(), kind).await;
+    let hooks = hooks.map_err(|error| call.storage_error(error))?;
+    Ok((!hooks.is_empty()).then_some(hooks))
+}
+
+/// Whether no webhook is asked: about those that say which are asked, and about what is not stored.
+fn is_exempt(resource: &Resource) -> bool {
+    let is_configuration = resource.group == "admissionregistration.k8s.io"
+        && matches!(
+            resource.kind.as_str(),
+            "ValidatingWebhookConfiguration"
+                | "MutatingWebhookConfiguration"
+                | "ValidatingAdmissionPolicy"
+                | "ValidatingAdmissionPolicyBinding"
+                | "MutatingAdmissionPolicy"
+                | "MutatingAdmissionPolicyBinding"
+        );
+    is_configuration || resource.is_review()
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Round {
+    First,
+    Again,
+}
+
+/// Which hooks are called again, by their place.
+#[derive(Default)]
+struct Reinvoked {
+    /// Those that were called, want to be called again, and have seen every change.
+    before: BTreeSet<usize>,
+    /// Those after whose call the object changed.
+    due: BTreeSet<usize>,
+}
+
+impl Reinvoked {
+    /// The object changed.
+    fn require(&mut self) {
+        self.due.append(&mut self.before);
+    }
+}
+
+/// Why a hook's answer is not followed.
+enum Fault {
+    /// It was not called, or gave no answer: its failure policy counts.
+    Call(String),
+    /// It refuses the request, or what it wants cannot be done.
+    Refused(ApiError),
+}
+
+impl From<ApiError> for Fault {
+    fn from(error: ApiError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+/// The webhooks of one kind for one request.
+struct Stage<'a> {
+    call: &'a Call<'a>,
+    attributes: Attributes<'a>,
+    kind: Kind,
+    hooks: Vec<Arc<Hook>>,
+    registry: Arc<Registry>,
+}
+
+impl<'a> Stage<'a> {
+    fn new(call: &'a Call<'_>, attributes: Attributes<'a>, kind: Kind, hooks: Vec<Arc<Hook>>) -> Self {
+        Self {
+            call,
+            attributes,
+            kind,
+            hooks,
+            registry: call.server.registry(),
+        }
+    }
+
+    /// For which resource a hook is to be called, if at all.
+    ///
+    /// # Errors
+    /// 404 for a namespace that is not there, 500 for a selector that cannot be read.
+    async fn invocation(&self, hook: &Hook, object: Option<&Value>) -> ApiResult<Option<Invocation>> {
+        let internal = |why: String| ApiError::from(Status::internal_error(why));
+        let Some(invocation) = hook.invocation(&self.attributes, object, &self.registry) else {
+            return Ok(None);
+        };
+        let selector = hook.namespaces().map_err(internal)?;
+        let invocation = invocation.map_err(internal)?;
+        let is_selected = self.selects_namespace(selector, object).await?;
+        Ok(is_selected.then_some(invocation))
+    }
+
+    async fn selects_namespace(&self, selector: &LabelSelector, object: Option<&Value>) -> ApiResult<bool> {
+        let Attributes {
+            namespace, operation, ..
+        } = &self.attributes;
+        if namespace.is_empty() || selector.is_everything() {
+            return Ok(true);
+        }
+        // A namespace that is being made or changed is judged by what it is to become.
+        if self.attributes.is_namespace()
+            && self.attributes.subresource.is_empty()
+            && *operation != Operation::Delete
+        {
+            return Ok(object.is_some_and(|object| hook::matches(selector, object)));
+        }
+        let key = Key::new("", "namespaces", None, namespace);
+        let found = self.call.server.storage().get(key).await;
+        let found = found.map_err(|error| self.call.storage_error(error))?;
+        let found =
+            found.ok_or_else(|| Status::not_found(&GroupResource::new("", "namespaces"), namespace))?;
+        Ok(hook::matches(selector, &found.value()))
+    }
+
+    /// Asks a mutating hook and applies its patch: the changed object, if it changed.
+    async fn change(
+        &self,
+        hook: &Hook,
+        invocation: &Invocation,
+        object: Option<&Value>,
+    ) -> Result<Option<Value>, Fault> {
+        let (verdict, sent) = self.ask(hook, invocation, object).await?;
+        let Some(patch) = verdict.patch else {
+            return Ok(None);
+        };
+        let internal = |why: String| Fault::Refused(Status::internal_error(why).into());
+        let Some(sent) = sent else {
+            return Err(internal(format!(
+                "admission webhook {:?} attempted to modify the object, which is not supported for this operation",
+                hook.name
+            )));
+        };
+        let mut patched = json::patch(sent.clone(), &patch).map_err(|error| internal(error.to_string()))?;
+        let own = self.attributes.resource;
+        let is_whole = self.attributes.kind == own.gvk();
+        let resource = match invocation {
+            Invocation::As(other) if is_whole => other,
+            _ => own,
+        };
+        if is_whole {
+            reshape(resource, &mut patched).map_err(internal)?;
+        }
+        if patched == sent {
+            return Ok(None);
+        }
+        match invocation {
+            Invocation::As(other) if is_whole => {
+                Ok(Some(convert(self.call.server, other, own, &patched).await?))
+            }
+            _ => Ok(Some(patched)),
+        }
+    }
+
+    /// Asks a hook. Gives its verdict and the object as it was sent.
+    async fn ask(
+        &self,
+        hook: &Hook,
+        invocation: &Invocation,
+        object: Option<&Value>,
+    ) -> Result<(Verdict, Option<Value>), Fault> {
+        let attributes = &self.attributes;
+        if attributes.is_dry_run {
+            match hook.bears_dry_run {
+                Some(true) => {}
+                None => return Err(Fault::Call("Webhook SideEffects is nil".to_owned())),
+                Some(false) => {
+                    let why = format!("admission webhook {:?} does not support dry run", hook.name);
+                    return Err(Fault::Refused(Status::bad_request(why).into()));
+                }
+            }
+        }
+        let version = hook.review.ok_or_else(|| {
+            Fault::Call(
+                "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)"
+                    .to_owned(),
+            )
+        })?;
+        let (sent, old) = match invocation {
+            Invocation::As(other) if attributes.kind == attributes.resource.gvk() => {
+                let server = self.call.server;
+                (
+                    convert_some(server, attributes.resource, other, object).await?,
+                    convert_some(server, attributes.resource, other, attributes.old).await?,
+                )
+            }
+            _ => (object.cloned(), attributes.old.cloned()),
+        };
+        let uid = ids::uid();
+        let question = review::request(version, &uid, attributes, invocation, sent.as_ref(), old.as_ref());
+        let answer = hook.webhook.post(self.call.server, question.into()).await;
+        let answer = answer.map_err(|error| Fault::Call(format!("failed to call webhook: {error}")))?;
+        let verdict = review::read(&answer, version, &uid, self.kind).map_err(Fault::Call)?;
+        self.call.warnings.add(verdict.warnings.clone());
+        match verdict.refusal {
+            Some(result) => Err(Fault::Refused(review::denial(&hook.name, result).into())),
+            None => Ok((verdict, sent)),
+        }
+    }
+
+    /// What an outcome means to the request: `None` where a failure is passed over.
+    fn settle<T>(&self, hook: &Hook, outcome: Result<T, Fault>) -> ApiResult<Option<T>> {
+        match outcome {
+            Ok(done) => Ok(Some(done)),
+            Err(Fault::Refused(error)) => Err(error),
+            Err(Fault::Call(why)) => {
+                let why = format!("failed calling webhook {:?}: {why}", hook.name);
+                if hook.ignores_failures {
+                    tracing::warn!(%why, "the request passes all the same");
+                    return Ok(None);
+                }
+                Err(Status::internal_error(why).into())
+            }
+        }
+    }
+}
+
+/// Brings what a patch left into the shape of its kind.
+fn reshape(resource: &Resource, object: &mut Value) -> Result<(), String> {
+    codec::expect_kind(object, &resource.gvk()).map_err(|fault| fault.to_string())?;
+    if !object["metadata"].is_object() {
+        object["metadata"] = Value::Object(Map::new());
+    }
+    if let Some(error) = resource.model.normalize(object).type_error {
+        return Err(error);
+    }
+    resource
+        .model
+        .default(&resource.group, &resource.version, &resource.kind, object);
+    Ok(())
+}
+
+async fn convert_some(
+    server: &Server,
+    from: &Resource,
+    to: &Resource,
+    object: Option<&Value>,
+) -> ApiResult<Option<Value>> {
+    match object {
+        Some(object) => convert(server, from, to, object).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// An object in another version of its kind.
+async fn convert(server: &Server, from: &Resource, to: &Resource, object: &Value) -> ApiResult<Value> {
+    let stored = to_storage(server, from, object.clone()).await?;
+    from_storage(server, to, stored).await
+}

@@ -1,0 +1,114 @@
+//! What admission sees of the writes of these handlers: the object, or the `Scale` of it.
+
+use kubewright_core::{DeleteOptions, WriteOptions};
+use serde_json::Value;
+
+use super::{Call, scale};
+use crate::admission::{self, Attributes, Operation, delete_options, write_options};
+use crate::error::ApiResult;
+use crate::registry::{ScalePaths, SubresourceKind};
+
+/// An object that is to be made, after mutating webhooks.
+///
+/// # Errors
+/// Those of [`admission::mutate`].
+pub(super) async fn mutate_new(call: &Call<'_>, object: Value, options: &WriteOptions) -> ApiResult<Value> {
+    let attributes = |object: Option<&Value>| creation(call, object, options);
+    let mutated = admission::mutate(call, attributes, Some(object)).await?;
+    Ok(mutated.unwrap_or_default())
+}
+
+/// Lets validating webhooks look at an object that is to be made.
+///
+/// # Errors
+/// Those of [`admission::validate`].
+pub(super) async fn validate_new(call: &Call<'_>, object: &Value, options: &WriteOptions) -> ApiResult<()> {
+    admission::validate(call, |object| creation(call, object, options), Some(object)).await
+}
+
+fn creation<'a>(call: &'a Call<'_>, object: Option<&Value>, options: &WriteOptions) -> Attributes<'a> {
+    let options = write_options(options, "CreateOptions");
+    Attributes::new(call, Operation::Create, object, None, options)
+}
+
+/// Lets webhooks look at an object that is to be deleted.
+///
+/// # Errors
+/// Those of [`admission::mutate`] and [`admission::validate`].
+pub(super) async fn check_deletion(call: &Call<'_>, old: &Value, options: &DeleteOptions) -> ApiResult<()> {
+    let attributes = |_: Option<&Value>| {
+        Attributes::new(
+            call,
+            Operation::Delete,
+            Some(old),
+            Some(old),
+            delete_options(options),
+        )
+    };
+    admission::mutate(call, attributes, None).await?;
+    admission::validate(call, attributes, None).await
+}
+
+/// A change of an object.
+pub(super) struct Change<'a> {
+    call: &'a Call<'a>,
+    options: &'a WriteOptions,
+    /// Where the number of replicas is, when it is changed through the `Scale`.
+    paths: Option<&'a ScalePaths>,
+    old: &'a Value,
+}
+
+impl<'a> Change<'a> {
+    pub(super) fn new(call: &'a Call<'_>, options: &'a WriteOptions, old: &'a Value) -> Self {
+        let subresource = call.resource.subresource(call.info.subresource);
+        let paths = subresource.and_then(|subresource| match &subresource.behaviour {
+            SubresourceKind::Scale(paths) => Some(paths),
+            _ => None,
+        });
+        Self {
+            call,
+            options,
+            paths,
+            old,
+        }
+    }
+
+    /// The new state after mutating webhooks.
+    ///
+    /// # Errors
+    /// Those of [`admission::mutate`].
+    pub(super) async fn mutate(&self, mut new: Value) -> ApiResult<Value> {
+        let Some(paths) = self.paths else {
+            let attributes = |object: Option<&Value>| self.attributes(object, self.old);
+            let mutated = admission::mutate(self.call, attributes, Some(new)).await?;
+            return Ok(mutated.unwrap_or_default());
+        };
+        let (old_scale, new_scale) = (scale::of(self.old, paths), scale::of(&new, paths));
+        let attributes = |object: Option<&Value>| self.attributes(object, &old_scale);
+        let mutated = admission::mutate(self.call, attributes, Some(new_scale.clone())).await?;
+        let mutated = mutated.unwrap_or_default();
+        if mutated != new_scale {
+            scale::set_replicas(&mut new, &mutated, paths);
+        }
+        Ok(new)
+    }
+
+    /// Lets validating webhooks look at the new state.
+    ///
+    /// # Errors
+    /// Those of [`admission::validate`].
+    pub(super) async fn validate(&self, new: &Value) -> ApiResult<()> {
+        let Some(paths) = self.paths else {
+            let attributes = |object: Option<&Value>| self.attributes(object, self.old);
+            return admission::validate(self.call, attributes, Some(new)).await;
+        };
+        let (old_scale, new_scale) = (scale::of(self.old, paths), scale::of(new, paths));
+        let attributes = |object: Option<&Value>| self.attributes(object, &old_scale);
+        admission::validate(self.call, attributes, Some(&new_scale)).await
+    }
+
+    fn attributes<'b>(&'b self, object: Option<&Value>, old: &'b Value) -> Attributes<'b> {
+        let options = write_options(self.options, "UpdateOptions");
+        Attributes::new(self.call, Operation::Update, object, Some(old), options)
+    }
+}
