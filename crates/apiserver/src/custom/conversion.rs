@@ -311,3 +311,128 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const BATCH_OBJECTS: usize = 500;
 /// No further object goes along once those before have so many bytes.
 const BATCH_BYTES: usize = 4 << 20;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use kubewright_schema::StructuralSchema;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::super::model::{CustomModel, Lifecycle, Shapes, VersionShape};
+    use super::*;
+    use crate::storage::Revision;
+
+    /// Any value, of few names, so that schemas and objects meet.
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[a-c]{0,2}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+                prop::collection::btree_map("[a-d]", inner, 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn schema() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(json!({"type": "string"})),
+            Just(json!({"type": "integer", "nullable": true})),
+            Just(json!({"x-kubernetes-int-or-string": true})),
+            Just(json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true})),
+        ];
+        leaf.prop_recursive(3, 24, 3, |inner| {
+            prop_oneof![
+                inner
+                    .clone()
+                    .prop_map(|items| json!({"type": "array", "items": items})),
+                inner
+                    .clone()
+                    .prop_map(|values| json!({"type": "object", "additionalProperties": values})),
+                prop::collection::btree_map("[a-d]", inner, 0..4)
+                    .prop_map(|properties| json!({"type": "object", "properties": properties})),
+            ]
+        })
+    }
+
+    /// The model of the first of two versions that have the same schema.
+    fn model(schema: &Value) -> CustomModel {
+        let shape = || {
+            let schema = StructuralSchema::parse(schema).unwrap();
+            Arc::new(VersionShape::new(schema, Vec::new(), None))
+        };
+        let versions: BTreeMap<_, _> = ["a.io/v1", "a.io/v2"]
+            .map(|name| (name.to_owned(), shape()))
+            .into();
+        CustomModel {
+            shape: versions["a.io/v1"].clone(),
+            shapes: Arc::new(Shapes {
+                versions,
+                conversion: Conversion::None,
+            }),
+            since: Revision(0),
+            identity: String::new(),
+            definition: String::new(),
+            lifecycle: Lifecycle::Active,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn there_and_back_is_where_it_was(spec in schema(), object in value()) {
+            let model = model(&json!({"type": "object", "properties": {"spec": spec}}));
+            let mut object = json!({"apiVersion": "a.io/v1", "kind": "A", "metadata": {"name": "a"}, "spec": object});
+            model.shape.schema.prune(&mut object);
+            let mut converted = object.clone();
+            model.recast(&mut converted, "a.io/v2");
+            prop_assert_eq!(&converted["apiVersion"], "a.io/v2");
+            model.recast(&mut converted, "a.io/v1");
+            prop_assert_eq!(converted, object);
+        }
+
+        #[test]
+        fn of_metadata_only_labels_and_annotations_are_the_webhook_s(answer in value(), metadata in value()) {
+            let original = json!({"apiVersion": "a.io/v1", "kind": "A", "metadata": {
+                "name": "a", "uid": "u", "generation": 3, "labels": {"a": "b"}, "finalizers": ["x"],
+            }});
+            let mut answer = answer;
+            if let Value::Object(fields) = &mut answer {
+                fields.insert("apiVersion".into(), "a.io/v2".into());
+                fields.insert("kind".into(), "A".into());
+                let mut found = json!({"name": "a", "uid": "u", "labels": metadata["a"], "annotations": metadata["b"]});
+                if let (Value::Object(found), Value::Object(more)) = (&mut found, metadata) {
+                    found.extend(more);
+                }
+                fields.insert("metadata".into(), found);
+            }
+            if let Ok(mut converted) = check(original.clone(), answer, "a.io/v2") {
+                for object in [&mut converted, &mut original.clone()] {
+                    if let Some(metadata) = object["metadata"].as_object_mut() {
+                        metadata.retain(|name, _| !matches!(name.as_str(), "labels" | "annotations"));
+                    }
+                }
+                let mut expect = original["metadata"].clone();
+                expect.as_object_mut().unwrap().remove("labels");
+                prop_assert_eq!(&converted["metadata"], &expect);
+            }
+        }
+
+        #[test]
+        fn no_answer_is_too_odd(text in "\\PC{0,40}", object in value()) {
+            for version in [ReviewVersion::V1, ReviewVersion::V1Beta1] {
+                let _ = read(text.as_bytes(), version, "u");
+                let _ = read(object.to_string().as_bytes(), version, "u");
+                let response = json!({"apiVersion": version.api_version(), "kind": "ConversionReview", "response": object});
+                let _ = read(response.to_string().as_bytes(), version, "u");
+            }
+        }
+    }
+}
