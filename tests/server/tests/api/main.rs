@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod admission;
+mod answers;
 mod apply;
 mod bodies;
 mod conversion;
