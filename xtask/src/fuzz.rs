@@ -7,7 +7,14 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::root;
 
 /// The targets, by name (`fuzz/targets`).
-const TARGETS: [&str; 5] = ["apply", "field_sets", "patches", "protobuf", "requests"];
+const TARGETS: [&str; 6] = [
+    "apply",
+    "field_sets",
+    "patches",
+    "protobuf",
+    "requests",
+    "schemas",
+];
 
 /// How long each runs unless told otherwise, in seconds.
 const SECONDS: u32 = 60;
