@@ -1,7 +1,7 @@
 //! The webhooks that are configured.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use kubewright_core::{FieldError, FieldPath};
 use parking_lot::Mutex;
@@ -19,6 +19,18 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// Where they are kept.
+    fn prefix(self) -> &'static KeyPrefix {
+        static MUTATING: LazyLock<KeyPrefix> =
+            LazyLock::new(|| KeyPrefix::resource(GROUP, Kind::Mutating.plural()));
+        static VALIDATING: LazyLock<KeyPrefix> =
+            LazyLock::new(|| KeyPrefix::resource(GROUP, Kind::Validating.plural()));
+        match self {
+            Self::Mutating => &MUTATING,
+            Self::Validating => &VALIDATING,
+        }
+    }
+
     fn plural(self) -> &'static str {
         match self {
             Self::Mutating => "mutatingwebhookconfigurations",
@@ -72,7 +84,7 @@ impl Hooks {
         storage: &dyn Storage,
         kind: Kind,
     ) -> Result<Vec<Arc<Hook>>, StorageError> {
-        let prefix = KeyPrefix::resource(GROUP, kind.plural());
+        let prefix = kind.prefix();
         let found = storage
             .range(RangeRequest {
                 at: At::AnyCached,

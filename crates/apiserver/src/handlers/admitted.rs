@@ -26,6 +26,16 @@ pub(super) async fn validate_new(call: &Call<'_>, object: &Value, options: &Writ
     admission::validate(call, |object| creation(call, object, options), Some(object)).await
 }
 
+/// Both in one, for what is made and not kept, as a binding is.
+///
+/// # Errors
+/// Those of [`admission::mutate`] and [`admission::validate`].
+pub(super) async fn admit_new(call: &Call<'_>, object: Value, options: &WriteOptions) -> ApiResult<Value> {
+    let object = mutate_new(call, object, options).await?;
+    validate_new(call, &object, options).await?;
+    Ok(object)
+}
+
 fn creation<'a>(call: &'a Call<'_>, object: Option<&Value>, options: &WriteOptions) -> Attributes<'a> {
     let options = write_options(options, "CreateOptions");
     Attributes::new(call, Operation::Create, object, None, options)

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::subresource::{self, done};
 use super::update;
 use super::write::{self, meta};
-use super::{Call, Recorder, create as creation, lifecycle};
+use super::{Call, Recorder, admitted, create as creation, lifecycle};
 use crate::builtin::disruption::set_condition;
 use crate::builtin::validation::names::{NameRule, NameUse};
 use crate::chain::not_found;
@@ -65,6 +65,7 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     }
     creation::place(call, &mut binding)?;
     lifecycle::check_namespace(call, name).await?;
+    let binding = admitted::admit_new(call, binding, &options).await?;
     let node = check(&binding)?;
     let now = call.server.now().to_string();
     update::change_unchecked(call, &options, |pod| bound(pod, &binding, &node, &now)).await?;

@@ -44,6 +44,8 @@ pub(super) async fn store(
     origin: Origin,
     options: &WriteOptions,
 ) -> ApiResult<Written> {
+    let name = meta(&object, "name");
+    lifecycle::check_namespace(call, if name.is_empty() { "Unknown" } else { name }).await?;
     let mut object = admitted::mutate_new(call, object, options).await?;
     metadata::wipe(&mut object);
     if meta(&object, "generateName").is_empty() || !meta(&object, "name").is_empty() {
@@ -74,7 +76,6 @@ async fn try_store(
     let resource = &call.resource;
     let name = meta(&object, "name").to_owned();
     let may_generate = !meta(&object, "generateName").is_empty();
-    lifecycle::check_namespace(call, if name.is_empty() { "Unknown" } else { &name }).await?;
     let mut context = WriteContext::new(call, options).await?;
     if let Some(metadata) = write::metadata(&mut object) {
         metadata.insert("uid".into(), ids::uid().into());

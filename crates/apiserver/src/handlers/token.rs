@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::response::Rendering;
 use super::subresource::{self, find};
 use super::write::{self, meta, metadata};
-use super::{Call, create, lifecycle};
+use super::{Call, admitted, create, lifecycle};
 use crate::error::{ApiError, ApiResult};
 use crate::ids;
 use crate::service_account::{BoundKind, Claims, Reference};
@@ -31,6 +31,7 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     }
     create::place(call, &mut request)?;
     lifecycle::check_namespace(call, name).await?;
+    let mut request = admitted::admit_new(call, request, &options).await?;
     let account = find(call).await?.value();
     complete(call, &mut request, &account)?;
     check(&request)?;

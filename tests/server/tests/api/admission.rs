@@ -477,6 +477,58 @@ async fn subresources_have_objects_of_their_own() {
 }
 
 #[tokio::test]
+async fn what_is_made_and_not_kept() {
+    let (hooks, server) = (Hooks::start().await, calling_server().await);
+    let pods = "/api/v1/namespaces/default/pods";
+    for name in ["a", "b"] {
+        server.ok(Ask::json(format!("POST {pods}"), &pod(name))).await;
+    }
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}});
+    server
+        .ok(Ask::json(
+            "POST /api/v1/namespaces/default/serviceaccounts",
+            &account,
+        ))
+        .await;
+    let binding = json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "a"}, "target": {"kind": "Node", "name": "n"}});
+    let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "b"}});
+    let token = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": ["x"]}});
+    let rules = json!([{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods/*", "serviceaccounts/*"]}]);
+    let requests = [
+        (Ask::json(format!("POST {pods}/a/binding"), &binding), "Binding"),
+        (
+            Ask::json(format!("POST {pods}/b/eviction"), &eviction),
+            "Eviction",
+        ),
+        (
+            Ask::json(
+                "POST /api/v1/namespaces/default/serviceaccounts/robot/token",
+                &token,
+            ),
+            "TokenRequest",
+        ),
+    ];
+    configure_validating(&server, "a", &[hooks.hook("/deny", &json!({"rules": rules}))]).await;
+    for (request, kind) in &requests {
+        server.refused(request.clone(), 400, "denied the request").await;
+        let asked = hooks.asked();
+        assert_eq!((asked.len(), &asked[0]["kind"]["kind"]), (1, &json!(kind)));
+        assert_eq!(asked[0]["object"]["kind"], *kind);
+    }
+    clear(&server).await;
+    configure_mutating(&server, "a", &[hooks.hook("/patch/x", &json!({"rules": rules}))]).await;
+    for (request, _) in requests {
+        server.ok(request).await;
+        assert_eq!(hooks.asked().len(), 1);
+    }
+    // Nobody is asked about what cannot be there.
+    configure_mutating(&server, "b", &[hooks.hook("/allow", &json!({}))]).await;
+    let ask = Ask::json("POST /api/v1/namespaces/none/configmaps", &config_map("a", "1"));
+    server.refused(ask, 404, "namespaces \"none\" not found").await;
+    assert_eq!(hooks.asked().len(), 0);
+}
+
+#[tokio::test]
 async fn refusals_and_failures() {
     let (hooks, server) = (Hooks::start().await, calling_server().await);
     let ignore = json!({"failurePolicy": "Ignore"});
