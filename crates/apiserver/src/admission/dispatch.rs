@@ -74,7 +74,7 @@ pub(crate) async fn validate<'a>(
     };
     let stage = Stage::new(call, attributes(object), Kind::Validating, hooks);
     let mut invocations = Vec::new();
-    for hook in &stage.hooks {
+    for hook in stage.hooks.iter() {
         if let Some(invocation) = stage.invocation(hook, object).await? {
             invocations.push((hook, invocation));
         }
@@ -89,7 +89,7 @@ pub(crate) async fn validate<'a>(
 }
 
 /// The webhooks that are configured; `None` where none is asked.
-async fn hooks(call: &Call<'_>, kind: Kind) -> ApiResult<Option<Vec<Arc<Hook>>>> {
+async fn hooks(call: &Call<'_>, kind: Kind) -> ApiResult<Option<Arc<[Arc<Hook>]>>> {
     if is_exempt(&call.resource) {
         return Ok(None);
     }
@@ -155,12 +155,12 @@ struct Stage<'a> {
     call: &'a Call<'a>,
     attributes: Attributes<'a>,
     kind: Kind,
-    hooks: Vec<Arc<Hook>>,
+    hooks: Arc<[Arc<Hook>]>,
     registry: Arc<Registry>,
 }
 
 impl<'a> Stage<'a> {
-    fn new(call: &'a Call<'_>, attributes: Attributes<'a>, kind: Kind, hooks: Vec<Arc<Hook>>) -> Self {
+    fn new(call: &'a Call<'_>, attributes: Attributes<'a>, kind: Kind, hooks: Arc<[Arc<Hook>]>) -> Self {
         Self {
             call,
             attributes,

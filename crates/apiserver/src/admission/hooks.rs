@@ -1,7 +1,7 @@
 //! The webhooks that are configured.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kubewright_core::{FieldError, FieldPath};
 use parking_lot::Mutex;
@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use super::hook::Hook;
 use crate::registry::Resource;
-use crate::storage::{At, Key, KeyPrefix, RangeRequest, Remaining, Revision, Storage, StorageError};
+use crate::storage::{
+    Change, Event, Key, KeyPrefix, Storage, StorageError, Watch, WatchItem, WatchRequest, WatchStart,
+};
 
 /// Which configurations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,18 +21,6 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Where they are kept.
-    fn prefix(self) -> &'static KeyPrefix {
-        static MUTATING: LazyLock<KeyPrefix> =
-            LazyLock::new(|| KeyPrefix::resource(GROUP, Kind::Mutating.plural()));
-        static VALIDATING: LazyLock<KeyPrefix> =
-            LazyLock::new(|| KeyPrefix::resource(GROUP, Kind::Validating.plural()));
-        match self {
-            Self::Mutating => &MUTATING,
-            Self::Validating => &VALIDATING,
-        }
-    }
-
     fn plural(self) -> &'static str {
         match self {
             Self::Mutating => "mutatingwebhookconfigurations",
@@ -61,21 +51,27 @@ pub(crate) fn check_configuration(resource: &Resource, object: &Value) -> Vec<Fi
 
 const GROUP: &str = "admissionregistration.k8s.io";
 
-/// Compiled configurations, each kept until it changes: with them go the connections to their webhooks.
+/// The hooks that are configured. Each request reads on where the last one ended: a configuration counts from when the store tells of it,
+/// which for the store in memory is when it is stored.
 #[derive(Debug, Default)]
-pub(crate) struct Hooks(Mutex<HashMap<Key, Configuration>>);
+pub(crate) struct Hooks {
+    mutating: Mutex<Option<Followed>>,
+    validating: Mutex<Option<Followed>>,
+}
 
-/// The hooks of a configuration.
+/// All configurations of a kind.
 #[derive(Debug)]
-struct Configuration {
-    /// When it was stored.
-    revision: Revision,
-    hooks: Vec<Arc<Hook>>,
+struct Followed {
+    watch: Watch,
+    /// Reused; empty between calls.
+    batch: Vec<WatchItem>,
+    /// Each with its hooks, which have the connections to their webhooks: they stay as long as it does.
+    configurations: BTreeMap<Key, Vec<Arc<Hook>>>,
+    all: Arc<[Arc<Hook>]>,
 }
 
 impl Hooks {
-    /// All hooks in their order: by the name of their configuration, then as they stand in it. The store is asked each time, so a
-    /// configuration counts from when it is stored.
+    /// All hooks in their order: by the name of their configuration, then as they stand in it.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -83,36 +79,82 @@ impl Hooks {
         &self,
         storage: &dyn Storage,
         kind: Kind,
-    ) -> Result<Vec<Arc<Hook>>, StorageError> {
-        let prefix = kind.prefix();
-        let found = storage
-            .range(RangeRequest {
-                at: At::AnyCached,
-                remaining: Remaining::Ignored,
-                ..RangeRequest::new(prefix.clone())
-            })
-            .await?;
-        let mut kept = self.0.lock();
-        if found.items.is_empty() && kept.is_empty() {
-            return Ok(Vec::new());
+    ) -> Result<Arc<[Arc<Hook>]>, StorageError> {
+        let followed = match kind {
+            Kind::Mutating => &self.mutating,
+            Kind::Validating => &self.validating,
+        };
+        // A watch that broke off, as one does that was not read for long, is begun anew.
+        if let Some(present) = &mut *followed.lock()
+            && present.catch_up().is_ok()
+        {
+            return Ok(present.all.clone());
         }
-        kept.retain(|key, _| !prefix.contains(key) || found.items.iter().any(|item| item.key() == key));
-        let mut hooks = Vec::new();
-        for item in &found.items {
-            let revision = item.revision();
-            let known = kept.get(item.key()).filter(|known| known.revision == revision);
-            if let Some(known) = known {
-                hooks.extend(known.hooks.iter().cloned());
-                continue;
-            }
-            let compiled = Hook::all(&item.value());
-            hooks.extend(compiled.iter().cloned());
-            let compiled = Configuration {
-                revision,
-                hooks: compiled,
-            };
-            kept.insert(item.key().clone(), compiled);
-        }
-        Ok(hooks)
+        let begun = Followed::begin(storage, kind).await?;
+        let all = begun.all.clone();
+        *followed.lock() = Some(begun);
+        Ok(all)
     }
 }
+
+impl Followed {
+    async fn begin(storage: &dyn Storage, kind: Kind) -> Result<Self, StorageError> {
+        // What was stored before is known to watches that are opened afterwards.
+        storage.progress().await?;
+        let mut followed = Self {
+            watch: storage.watch(WatchRequest {
+                prefix: KeyPrefix::resource(GROUP, kind.plural()),
+                start: WatchStart::State,
+            })?,
+            batch: Vec::new(),
+            configurations: BTreeMap::new(),
+            all: Arc::default(),
+        };
+        loop {
+            match followed.watch.next().await? {
+                WatchItem::Event(event) => followed.take(&event),
+                WatchItem::Synced(_) => break,
+                WatchItem::Progress(_) => {}
+            }
+        }
+        followed.gather();
+        Ok(followed)
+    }
+
+    /// Takes in what the store has to tell.
+    fn catch_up(&mut self) -> Result<(), StorageError> {
+        let mut is_changed = false;
+        while self.watch.try_next_batch(BATCH, &mut self.batch)? > 0 {
+            for item in std::mem::take(&mut self.batch) {
+                if let WatchItem::Event(event) = item {
+                    self.take(&event);
+                    is_changed = true;
+                }
+            }
+        }
+        if is_changed {
+            self.gather();
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, event: &Event) {
+        let object = event.object();
+        let key = object.key().clone();
+        match event.change() {
+            Change::Added | Change::Modified => {
+                self.configurations.insert(key, Hook::all(&object.value()));
+            }
+            Change::Deleted => {
+                self.configurations.remove(&key);
+            }
+        }
+    }
+
+    fn gather(&mut self) {
+        self.all = self.configurations.values().flatten().cloned().collect();
+    }
+}
+
+/// How many changes are taken in at once.
+const BATCH: usize = 64;

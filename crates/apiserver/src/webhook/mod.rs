@@ -247,8 +247,8 @@ fn refusal(response: &Response<Bytes>) -> String {
     }
 }
 
-/// The largest answer that is read: 64 MiB. One answer to many objects may be far larger than a request of a client.
-pub(crate) const MAX_ANSWER_BYTES: usize = 64 << 20;
+/// The largest answer that is read: 16 MiB. What a webhook is sent is a quarter of that at most, but for a single object that is larger.
+pub(crate) const MAX_ANSWER_BYTES: usize = 16 << 20;
 /// How much of an answer that tells of a failure is passed on.
 const SHOWN_BYTES: usize = 2048;
 const USER_AGENT: &str = concat!("kubewright-apiserver/", env!("CARGO_PKG_VERSION"));
