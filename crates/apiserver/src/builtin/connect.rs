@@ -7,11 +7,18 @@
 use std::net::IpAddr;
 
 use kubewright_core::{FieldError, FieldPath, GroupKind, Status, StatusReason};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::value::{int_at, list_at, str_at};
 use crate::error::{ApiError, ApiResult};
 use crate::storage::{Key, KeyPrefix};
+
+fn push(fields: &mut Map<String, Value>, name: &str, item: Value) {
+    let list = fields.entry(name).or_insert_with(|| Value::Array(Vec::new()));
+    if let Value::Array(items) = list {
+        items.push(item);
+    }
+}
 
 /// A subresource that is a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +109,44 @@ impl ConnectOptions {
             }
         }
         Ok(options)
+    }
+
+    /// The options as an object of their kind, as admission sees them. `beyond` is the path behind a proxy, as it stands in the request.
+    pub(crate) fn object(kind: &str, query: &str, beyond: &str) -> Value {
+        let mut fields = Map::new();
+        fields.insert("kind".into(), kind.into());
+        fields.insert("apiVersion".into(), "v1".into());
+        let is_of_streams = matches!(kind, "PodExecOptions" | "PodAttachOptions");
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                // Go takes everything for true that does not say otherwise.
+                "stdin" | "stdout" | "stderr" | "tty" if is_of_streams => {
+                    if !matches!(value.to_ascii_lowercase().as_str(), "false" | "0") {
+                        fields.insert(name.into_owned(), true.into());
+                    }
+                }
+                "container" if is_of_streams && !value.is_empty() => {
+                    fields.entry("container").or_insert_with(|| value.as_ref().into());
+                }
+                "command" if kind == "PodExecOptions" => push(&mut fields, "command", value.as_ref().into()),
+                "ports" if kind == "PodPortForwardOptions" => {
+                    let ports = value.split(',').filter_map(|port| port.parse::<i32>().ok());
+                    ports.for_each(|port| push(&mut fields, "ports", port.into()));
+                }
+                _ => {}
+            }
+        }
+        if kind.ends_with("ProxyOptions") {
+            let segments: Vec<&str> = beyond.split('/').filter(|segment| !segment.is_empty()).collect();
+            let mut path: String = segments.iter().flat_map(|segment| ["/", segment]).collect();
+            if beyond.ends_with('/') {
+                path.push('/');
+            }
+            if !path.is_empty() {
+                fields.insert("path".into(), path.into());
+            }
+        }
+        Value::Object(fields)
     }
 
     /// What is wrong with them for a log (pkg/apis/core/validation `ValidatePodLogOptions`).

@@ -59,6 +59,17 @@ pub(super) async fn check_deletion(call: &Call<'_>, old: &Value, options: &Delet
     admission::validate(call, attributes, None).await
 }
 
+/// Lets webhooks look at a connection that is to be opened; `options` are an object of the connection's own kind.
+///
+/// # Errors
+/// Those of [`admission::mutate`] and [`admission::validate`].
+pub(super) async fn check_connection(call: &Call<'_>, options: Value) -> ApiResult<()> {
+    let attributes = |_: Option<&Value>| Attributes::new(call, Operation::Connect, None, None, Value::Null);
+    // What a webhook makes of the options changes nothing of where the connection goes to.
+    let options = admission::mutate(call, attributes, Some(options)).await?;
+    admission::validate(call, attributes, options.as_ref()).await
+}
+
 /// A change of an object.
 pub(super) struct Change<'a> {
     call: &'a Call<'a>,

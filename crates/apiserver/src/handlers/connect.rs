@@ -11,7 +11,7 @@ use kubewright_net::Body;
 use serde_json::Value;
 
 use super::subresource::find;
-use super::{Call, Recorder, from_storage};
+use super::{Call, Recorder, admitted, from_storage};
 use crate::builtin::connect::{self, ConnectOptions, Connection, Target};
 use crate::error::{ApiError, ApiResult};
 use crate::fieldmanager::Conversions;
@@ -26,6 +26,10 @@ pub(crate) async fn connect(call: &Call<'_>, connection: Connection) -> ApiResul
         return Err(Status::bad_request("dryRun is not supported").into());
     }
     let options = ConnectOptions::from_query(call.query)?;
+    if !is_log && let Some(subresource) = call.resource.subresource(call.info.subresource) {
+        let sent = ConnectOptions::object(&subresource.kind, call.query, call.info.beyond);
+        admitted::check_connection(call, sent).await?;
+    }
     let status = match connection {
         Connection::Log => {
             options.check_log(call.name()?)?;

@@ -53,6 +53,8 @@ pub(crate) struct RequestInfo<'a> {
     /// What follows the name: empty, `status`, `scale`, …
     pub(crate) subresource: &'a str,
     pub(crate) name: Option<Cow<'a, str>>,
+    /// What follows `proxy`: a path on the other side, without its leading slash unless it is that alone.
+    pub(crate) beyond: &'a str,
 }
 
 impl<'a> RequestInfo<'a> {
@@ -89,6 +91,10 @@ impl<'a> RequestInfo<'a> {
             (None, first, rest.next(), rest.next().unwrap_or(""))
         };
         // What follows a proxy is a path on the other side.
+        let beyond = match rest.0 {
+            "" if path.ends_with('/') => "/",
+            beyond => beyond,
+        };
         if subresource != "proxy" && rest.next().is_some() {
             return None;
         }
@@ -113,6 +119,7 @@ impl<'a> RequestInfo<'a> {
             resource,
             subresource,
             name: name.map(decode),
+            beyond,
         })
     }
 }

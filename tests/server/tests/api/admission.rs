@@ -529,6 +529,59 @@ async fn what_is_made_and_not_kept() {
 }
 
 #[tokio::test]
+async fn connections_are_admitted() {
+    let (hooks, server) = (Hooks::start().await, calling_server().await);
+    let pods = "/api/v1/namespaces/default/pods";
+    server.ok(Ask::json(format!("POST {pods}"), &pod("a"))).await;
+    let rules =
+        json!([{"operations": ["CONNECT"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["*/*"]}]);
+    configure_validating(&server, "a", &[hooks.hook("/deny", &json!({"rules": rules}))]).await;
+    for (line, expect) in [
+        (
+            format!("POST {pods}/a/exec?command=ls&command=-l&stdin=false&stdout=1&container=main"),
+            json!({"kind": "PodExecOptions", "command": ["ls", "-l"], "stdout": true, "container": "main"}),
+        ),
+        (
+            format!("GET {pods}/a/attach?tty=true&command=ls"),
+            json!({"kind": "PodAttachOptions", "tty": true}),
+        ),
+        (
+            format!("POST {pods}/a/portforward?ports=80,81&ports=82"),
+            json!({"kind": "PodPortForwardOptions", "ports": [80, 81, 82]}),
+        ),
+        (
+            format!("GET {pods}/a:80/proxy/b//c/?d=e"),
+            json!({"kind": "PodProxyOptions", "path": "/b/c/"}),
+        ),
+        (format!("GET {pods}/a/proxy"), json!({"kind": "PodProxyOptions"})),
+        (
+            format!("GET {pods}/a/proxy/"),
+            json!({"kind": "PodProxyOptions", "path": "/"}),
+        ),
+        (
+            "PUT /api/v1/nodes/n/proxy/x".to_owned(),
+            json!({"kind": "NodeProxyOptions", "path": "/x"}),
+        ),
+        (
+            "GET /api/v1/namespaces/default/services/s/proxy/x".to_owned(),
+            json!({"kind": "ServiceProxyOptions", "path": "/x"}),
+        ),
+    ] {
+        server.refused(line.as_str(), 400, "denied the request").await;
+        let asked = hooks.asked();
+        let mut expect = expect;
+        expect["apiVersion"] = "v1".into();
+        assert_eq!((asked.len(), &asked[0]["object"]), (1, &expect), "{line}");
+        assert_eq!(
+            (&asked[0]["operation"], &asked[0]["kind"]["kind"]),
+            (&json!("CONNECT"), &expect["kind"])
+        );
+    }
+    server.ask(format!("GET {pods}/a/log")).await;
+    assert_eq!(hooks.asked().len(), 0);
+}
+
+#[tokio::test]
 async fn refusals_and_failures() {
     let (hooks, server) = (Hooks::start().await, calling_server().await);
     let ignore = json!({"failurePolicy": "Ignore"});
