@@ -120,10 +120,10 @@ impl ConnectOptions {
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
                 // Go takes everything for true that does not say otherwise.
-                "stdin" | "stdout" | "stderr" | "tty" if is_of_streams => {
-                    if !matches!(value.to_ascii_lowercase().as_str(), "false" | "0") {
-                        fields.insert(name.into_owned(), true.into());
-                    }
+                "stdin" | "stdout" | "stderr" | "tty"
+                    if is_of_streams && !matches!(value.to_ascii_lowercase().as_str(), "false" | "0") =>
+                {
+                    fields.insert(name.into_owned(), true.into());
                 }
                 "container" if is_of_streams && !value.is_empty() => {
                     fields.entry("container").or_insert_with(|| value.as_ref().into());
