@@ -205,6 +205,14 @@ impl CustomModel {
         }
     }
 
+    /// Sets the defaults of the version that an object is stored in. Upstream does that whenever it reads one, which shows where it was
+    /// written in another version.
+    pub(crate) fn complete(&self, object: &mut Value) {
+        if let Some(shape) = self.shapes.versions.get(version_of(object)) {
+            shape.schema.default(object);
+        }
+    }
+
     /// Whether other versions take a webhook to become this one.
     pub(crate) fn has_webhook(&self) -> bool {
         matches!(self.shapes.conversion, Conversion::Webhook(_))

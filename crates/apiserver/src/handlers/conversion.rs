@@ -76,9 +76,11 @@ pub(crate) async fn to_storage(server: &Server, resource: &Resource, mut object:
         return Ok(convert(object, &resource.api_version(), &to));
     };
     if model.needs_webhook(&object, &to) {
-        return one(server, resource, object, &to).await;
+        object = one(server, resource, object, &to).await?;
+    } else {
+        model.recast(&mut object, &to);
     }
-    model.recast(&mut object, &to);
+    model.complete(&mut object);
     Ok(object)
 }
 

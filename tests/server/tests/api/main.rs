@@ -33,5 +33,6 @@ mod tokens;
 mod update;
 mod validation_core;
 mod validation_groups;
+mod versions;
 mod watch;
 mod websocket;
