@@ -318,7 +318,7 @@ async fn versions_differ_in_their_name_and_fields() {
     let stored = stored.ok();
     assert_eq!(
         (&stored["apiVersion"], &stored["spec"]),
-        (&json!("example.com/v1"), &json!({"both": "x"}))
+        (&json!("example.com/v1"), &json!({"both": "x", "new": "v1"}))
     );
     let changed = server
         .merge("/apis/example.com/v1/gadgets/g", &json!({"spec": {"new": "n"}}))

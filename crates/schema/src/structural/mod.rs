@@ -215,6 +215,16 @@ pub struct StructuralSchema {
     pub(crate) default: Option<Value>,
     pub(crate) validation: Option<Box<ValueValidation>>,
     pub(crate) rules: Vec<ValidationRule>,
+    pub(crate) within: Within,
+}
+
+/// What there is at a schema or somewhere below it, so that checks pass over what they have no business with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Within {
+    /// Resources that are embedded.
+    pub(crate) embedded: bool,
+    /// Lists of type set or map.
+    pub(crate) keyed_lists: bool,
 }
 
 /// The keywords that restrict values without shaping them. Apart from the schema since few schemas have any.
@@ -296,6 +306,23 @@ impl StructuralSchema {
     /// The schema of a member, known or additional. `None` where the schema does not say.
     pub fn member(&self, name: &str) -> Option<&Self> {
         self.properties.get(name).or_else(|| self.additional_schema())
+    }
+
+    /// What is here and below, from the parts, which know it already.
+    pub(super) fn find_within(&self) -> Within {
+        let below = self
+            .properties
+            .values()
+            .chain(self.additional_schema())
+            .chain(self.items.as_deref());
+        let here = Within {
+            embedded: self.embedded_resource,
+            keyed_lists: matches!(self.list_type, Some(ListType::Set | ListType::Map)),
+        };
+        below.fold(here, |all, one| Within {
+            embedded: all.embedded || one.within.embedded,
+            keyed_lists: all.keyed_lists || one.within.keyed_lists,
+        })
     }
 
     pub(crate) fn additional_schema(&self) -> Option<&Self> {

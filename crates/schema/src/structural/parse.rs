@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     AdditionalProperties, Bound, JsonType, ListType, MAX_DEPTH, MapType, SchemaError, StructuralSchema,
-    Types, ValidationRule, ValueValidation,
+    Types, ValidationRule, ValueValidation, Within,
 };
 use crate::format::Format;
 use crate::pattern::Pattern;
@@ -65,7 +65,7 @@ impl<'a> Parser<'a> {
                 Types::of(JsonType::parse(name).ok_or_else(|| self.wrong("type", "a type of OpenAPI v3"))?)
             }
         };
-        Ok(StructuralSchema {
+        let mut compiled = StructuralSchema {
             types,
             nullable: self.flag(schema, "nullable")?,
             preserve_unknown_fields: self.flag(schema, "x-kubernetes-preserve-unknown-fields")?,
@@ -81,7 +81,10 @@ impl<'a> Parser<'a> {
             default: schema.get("default").filter(|value| !value.is_null()).cloned(),
             validation: self.validation(schema, types)?,
             rules: self.rules(schema)?,
-        })
+            within: Within::default(),
+        };
+        compiled.within = compiled.find_within();
+        Ok(compiled)
     }
 
     fn properties(&mut self, schema: &'a Map<String, Value>) -> Result<BTreeMap<String, StructuralSchema>> {

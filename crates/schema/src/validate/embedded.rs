@@ -17,9 +17,7 @@ impl StructuralSchema {
     /// Calls `visit` with every resource that is embedded in an object, and where it is: their metadata has rules that no schema
     /// says.
     pub fn each_embedded<'a>(&self, object: &'a Value, visit: &mut impl FnMut(&FieldPath, &'a Value)) {
-        if contains_embedded(self) {
-            walk(self, object, &FieldPath::root(), visit);
-        }
+        walk(self, object, &FieldPath::root(), visit);
     }
 
     /// Checks what embedded resources of a value must have; with `is_root`, the value is one, too.
@@ -36,19 +34,15 @@ impl StructuralSchema {
     }
 }
 
-fn contains_embedded(schema: &StructuralSchema) -> bool {
-    schema.embedded_resource
-        || schema.properties.values().any(contains_embedded)
-        || schema.items.as_deref().is_some_and(contains_embedded)
-        || schema.additional_schema().is_some_and(contains_embedded)
-}
-
 fn walk<'a>(
     schema: &StructuralSchema,
     value: &'a Value,
     path: &FieldPath,
     visit: &mut impl FnMut(&FieldPath, &'a Value),
 ) {
+    if !schema.within.embedded {
+        return;
+    }
     match value {
         Value::Object(members) => {
             if schema.embedded_resource {

@@ -16,15 +16,16 @@ pub(super) fn check(schema: &StructuralSchema, object: &Value) -> Vec<FieldError
 
 fn visit(schema: &StructuralSchema, value: &Value, path: &FieldPath, errors: &mut Vec<FieldError>) {
     match value {
+        _ if !schema.within.keyed_lists => {}
         Value::Object(members) => {
             for (name, member) in members {
                 if let Some(below) = schema.properties.get(name) {
                     // Paths are only made where something can be found.
-                    if matches!(member, Value::Array(_) | Value::Object(_)) {
+                    if below.within.keyed_lists {
                         visit(below, member, &path.child(name), errors);
                     }
                 } else if let Some(below) = schema.additional_schema()
-                    && matches!(member, Value::Array(_) | Value::Object(_))
+                    && below.within.keyed_lists
                 {
                     visit(below, member, &path.key(name), errors);
                 }
@@ -36,7 +37,7 @@ fn visit(schema: &StructuralSchema, value: &Value, path: &FieldPath, errors: &mu
                 Some(ListType::Map) => check_map(&schema.list_map_keys, items, path, errors),
                 Some(ListType::Atomic) | None => {}
             }
-            if let Some(below) = &schema.items {
+            if let Some(below) = schema.items.as_deref().filter(|below| below.within.keyed_lists) {
                 for (index, item) in items.iter().enumerate() {
                     if matches!(item, Value::Array(_) | Value::Object(_)) {
                         visit(below, item, &path.index(index), errors);

@@ -556,6 +556,7 @@ pub(crate) static CUSTOM: Strategy = Strategy {
     status_metadata: StatusMetadata::Reset,
     generation: Generation::ContentAndStatus,
     unconditional_update: UnconditionalUpdate::Refused,
+    warnings: warnings::custom_resource,
     ..PLAIN_ROW
 };
 

@@ -4,12 +4,14 @@
 //! Upstream: `WarningsOnCreate` and `WarningsOnUpdate` of `pkg/registry/core/*/strategy.go`, and `pkg/api/{pod,service,node,
 //! persistentvolume,persistentvolumeclaim}`. The texts are upstream's.
 
+mod custom;
 mod definition;
 mod groups;
 mod paths;
 mod pod;
 mod ports;
 
+pub(crate) use custom::custom_resource;
 pub(crate) use definition::custom_resource_definition;
 pub(crate) use groups::{
     balanced_part, csi_driver, pod_part, runtime_class, secret, service_account, storage_capacity,

@@ -208,8 +208,10 @@ fn check_column(errors: &mut Errors, column: &Value, path: &FieldPath) {
 
 fn check_selectable_fields(errors: &mut Errors, version: &Value, path: &FieldPath) {
     let fields = list_at(version, "/selectableFields");
-    let schema = version.pointer(SCHEMA).map(StructuralSchema::parse);
-    let (Some(Ok(schema)), false) = (schema, fields.is_empty()) else {
+    if fields.is_empty() {
+        return;
+    }
+    let Some(Ok(schema)) = version.pointer(SCHEMA).map(StructuralSchema::parse) else {
         // What keeps a schema from being compiled is told of where the schema is.
         return;
     };
