@@ -4,6 +4,14 @@
 //! cargo run --release --manifest-path bench/Cargo.toml --bin server [-- PATH-OF-KUBEWRIGHT]
 //! ```
 
+mod definitions;
+#[path = "../../../../tests/server/tests/definitions/generate.rs"]
+#[allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "what makes objects for tests makes those that are measured"
+)]
+mod generate;
 mod memory;
 mod process;
 mod report;
@@ -45,6 +53,7 @@ fn main() -> Result<()> {
     one.block_on(memory::per_object(&mut table))?;
     one.block_on(requests::starts(&mut table))?;
     one.block_on(requests::rates(&mut table))?;
+    one.block_on(definitions::measure(&mut table))?;
     // A thread more, for the other end of the connection.
     let two = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -185,15 +185,21 @@ impl Validator {
             }
         }
         let mut matches = 0;
-        for (name, member) in members
-            .iter()
-            .filter(|(name, _)| !schema.properties.contains_key(*name))
-        {
-            match &schema.additional_properties {
-                Some(AdditionalProperties::Allowed(false)) => self.forbidden_member(name),
-                Some(AdditionalProperties::Schema(below)) => matches += self.member(below, name, member, old),
-                _ => {}
+        let others = || {
+            members
+                .iter()
+                .filter(|(name, _)| !schema.properties.contains_key(*name))
+        };
+        match &schema.additional_properties {
+            Some(AdditionalProperties::Allowed(false)) => {
+                others().for_each(|(name, _)| self.forbidden_member(name));
             }
+            Some(AdditionalProperties::Schema(below)) => {
+                for (name, member) in others() {
+                    matches += self.member(below, name, member, old);
+                }
+            }
+            Some(AdditionalProperties::Allowed(true)) | None => {}
         }
         for (name, member) in members {
             if let Some(below) = schema.properties.get(name) {
