@@ -8,16 +8,20 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderValue, Method};
+use kubewright_core::GroupResource;
 use kubewright_net::Identity;
 use serde_json::{Value, json};
 
+use crate::authorization::{Authorization, bootstrap as policy};
 use crate::chain::not_found;
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
 use crate::fieldmanager::Conversions;
 use crate::handlers::{self, Call};
+use crate::ids;
 use crate::request::RequestInfo;
 use crate::server::Server;
+use crate::storage::{Encoded, GUARANTEED_UPDATE_TRIES, StorageError};
 
 /// Creates what is missing.
 pub(crate) async fn create_objects(server: &Arc<Server>) -> ApiResult<()> {
@@ -51,6 +55,46 @@ pub(crate) async fn create_objects(server: &Arc<Server>) -> ApiResult<()> {
             // A server may be told to serve no such group.
             Err(error) if error.status().code != 404 => return Err(error),
             _ => {}
+        }
+    }
+    if server.options.authorization == Authorization::Rbac {
+        reconcile_policy(server).await?;
+    }
+    Ok(())
+}
+
+/// Makes the roles and bindings that every cluster has, and adds to those that are there what they lack.
+async fn reconcile_policy(server: &Arc<Server>) -> ApiResult<()> {
+    let storage = server.storage();
+    for wanted in policy::objects() {
+        let key = wanted.key();
+        let resource = GroupResource::new(key.group(), key.resource());
+        let failed = |error| ApiError::from_storage(error, &resource, key.name());
+        // Another server on the same store may be about the same.
+        for _ in 0..GUARANTEED_UPDATE_TRIES {
+            let written = match storage.get(key.clone()).await.map_err(failed)? {
+                None => {
+                    let now = server.now().to_string();
+                    let new = wanted.create(&ids::uid(), &now);
+                    storage.create(key.clone(), Encoded::from_value(&new)).await
+                }
+                Some(found) => match wanted.reconcile(&found.value()) {
+                    None => break,
+                    Some(new) => {
+                        let new = Encoded::from_value(&new);
+                        storage.update(key.clone(), found.revision(), new).await
+                    }
+                },
+            };
+            match written {
+                Ok(_) => break,
+                Err(
+                    StorageError::AlreadyExists { .. }
+                    | StorageError::Conflict { .. }
+                    | StorageError::NotFound { .. },
+                ) => {}
+                Err(error) => return Err(failed(error)),
+            }
         }
     }
     Ok(())

@@ -77,12 +77,13 @@ async fn route(
     warnings: &handlers::Recorder,
 ) -> ApiResult<Response<Body>> {
     let identity = server.authenticator.authenticate(server, parts, warnings).await?;
-    let identity = impersonation::impersonate(identity, &parts.headers)?;
+    let rules = server.rules().await?;
+    let identity = impersonation::impersonate(identity, &rules, &parts.headers)?;
     let path = parts.uri.path();
     let query = parts.uri.query().unwrap_or_default();
     match RequestInfo::parse(&parts.method, path, is_watch(query)) {
         Some(info) => {
-            server.authorizer.authorize_resource(&identity, &info)?;
+            rules.authorize_resource(&identity, &info)?;
             // A watch is answered at once: its events are no part of this.
             let limit = match info.verb {
                 Verb::Watch => server.options.request_timeout,
@@ -95,7 +96,7 @@ async fn route(
             }
         }
         None => {
-            server.authorizer.authorize_path(&identity, &parts.method, path)?;
+            rules.authorize_path(&identity, &parts.method, path)?;
             non_resource(server, parts, &clean(path)).await
         }
     }

@@ -9,15 +9,15 @@ use kubewright_core::Status;
 use kubewright_net::Identity;
 
 use crate::authentication::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED};
-use crate::authorization::{Attempt, forbidden};
+use crate::authorization::{Attempt, Rules};
 use crate::builtin::validation::names::{label, subdomain};
 use crate::error::ApiResult;
 
 /// The identity that a request acts as: that of its headers where it has such, else its own.
 ///
 /// # Errors
-/// 400 for headers that name no user, 403 for somebody who may not act as others: all but the group `system:masters`.
-pub(crate) fn impersonate(identity: Identity, headers: &HeaderMap) -> ApiResult<Identity> {
+/// 400 for headers that name no user, 403 for somebody who may not act as all that they ask for.
+pub(crate) fn impersonate(identity: Identity, rules: &Rules, headers: &HeaderMap) -> ApiResult<Identity> {
     // Names of headers are in lower case.
     if !headers
         .keys()
@@ -34,8 +34,8 @@ pub(crate) fn impersonate(identity: Identity, headers: &HeaderMap) -> ApiResult<
         let message = format!("requested [{}] without impersonating a user", all.join(" "));
         return Err(Status::bad_request(message).into());
     }
-    if !identity.groups.iter().any(|group| group == MASTERS) {
-        return Err(forbidden(&identity, &wanted[0].attempt()));
+    for one in &wanted {
+        rules.authorize_impersonation(&identity, &one.attempt())?;
     }
     tracing::debug!(user = identity.user, "a request acts as somebody else");
     Ok(acting_as(wanted))
@@ -157,8 +157,6 @@ fn acting_as(wanted: Vec<Wanted>) -> Identity {
     identity
 }
 
-/// The group of those who may do everything.
-const MASTERS: &str = "system:masters";
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 const AUTHENTICATION: &str = "authentication.k8s.io";
 
@@ -167,6 +165,8 @@ mod tests {
     use http::{HeaderName, HeaderValue};
 
     use super::*;
+
+    const MASTERS: &str = "system:masters";
 
     fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
         let pair = |(name, value): &(&'static str, &'static str)| {
@@ -179,7 +179,7 @@ mod tests {
     fn masters_act_as_whom_they_name() {
         let admin = Identity::new("admin", [MASTERS, AUTHENTICATED]);
         let check = |pairs: &[(&'static str, &'static str)], user: &str, groups: &[&str]| {
-            let found = impersonate(admin.clone(), &headers(pairs)).unwrap();
+            let found = impersonate(admin.clone(), &Rules::AuthenticatedOnly, &headers(pairs)).unwrap();
             assert_eq!(
                 (found.user.as_str(), &found.groups[..]),
                 (
@@ -243,7 +243,7 @@ mod tests {
     fn others_are_refused_in_upstreams_words() {
         let alice = Identity::new("alice", [AUTHENTICATED]);
         let check = |pairs: &[(&'static str, &'static str)], code: u16, message: &str| {
-            let error = impersonate(alice.clone(), &headers(pairs)).unwrap_err();
+            let error = impersonate(alice.clone(), &Rules::AuthenticatedOnly, &headers(pairs)).unwrap_err();
             assert_eq!(
                 (error.status().code, error.status().message.as_str()),
                 (code, message)

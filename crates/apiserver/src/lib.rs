@@ -55,6 +55,7 @@ pub mod table;
 mod test_support;
 mod webhook;
 
+pub use authorization::Authorization;
 pub use openapi::Descriptions;
 pub use registry::InvalidRuntimeConfig;
 pub use server::{ApiServer, MAX_BODY_BYTES, Options, StartError};

@@ -13,9 +13,10 @@ use tokio::sync::watch;
 
 use crate::admission::Hooks;
 use crate::authentication::Authenticator;
-use crate::authorization::Authorizer;
+use crate::authorization::{Authorization, Authorizer, Rules};
 use crate::chain;
 use crate::error::ApiError;
+use crate::error::ApiResult;
 use crate::openapi::{Descriptions, OpenApi};
 use crate::recent::Recent;
 use crate::registry::{InvalidRuntimeConfig, Registry, RuntimeConfig};
@@ -39,6 +40,8 @@ pub struct Options {
     pub client_certificates: Option<ClientCertificateVerifier>,
     /// Who issues tokens of service accounts, and with which keys. Default: the server itself, with a key of its own.
     pub service_accounts: ServiceAccountOptions,
+    /// By what requests are decided on. Default: [`Authorization::AuthenticatedOnly`].
+    pub authorization: Authorization,
     /// The address that the service `kubernetes` in namespace `default` points at. Default: 127.0.0.1:443.
     pub advertise_address: std::net::SocketAddr,
     /// The cryptography with which webhooks are called. Default: what the process has installed as its default; where there is none
@@ -70,6 +73,7 @@ impl Default for Options {
             tokens: Vec::new(),
             client_certificates: None,
             service_accounts: ServiceAccountOptions::default(),
+            authorization: Authorization::default(),
             advertise_address: std::net::SocketAddr::from(([127, 0, 0, 1], 443)),
             crypto: None,
             rule_compiler: None,
@@ -136,7 +140,7 @@ impl ApiServer {
             builtin,
             authenticator,
             service_accounts,
-            authorizer: Authorizer::AuthenticatedOnly,
+            authorizer: Authorizer::new(options.authorization),
             definitions: tokio::sync::RwLock::new(()),
             services: tokio::sync::Mutex::new(()),
             discovery: discovery::Cache::default(),
@@ -210,6 +214,14 @@ impl Server {
     /// The store.
     pub(crate) fn storage(&self) -> &dyn Storage {
         &*self.options.storage
+    }
+
+    /// Who may do what at this moment.
+    ///
+    /// # Errors
+    /// 500 when the store cannot be read.
+    pub(crate) async fn rules(&self) -> ApiResult<Rules> {
+        self.authorizer.rules(self.storage()).await
     }
 
     /// What is served at this moment.

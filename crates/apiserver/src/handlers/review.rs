@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::Call;
 use super::response::Rendering;
 use super::write::{self, Written};
-use crate::authorization::Access;
+use crate::authorization::{Access, Attempt, Decision};
 use crate::builtin::validation::groups::authorization::{self, Asks};
 use crate::error::ApiResult;
 
@@ -27,18 +27,18 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     let status = match call.resource.kind.as_str() {
         "SelfSubjectReview" => json!({"userInfo": user_info(&call.identity)}),
         "TokenReview" => token(call, &spec).await?,
-        "SelfSubjectRulesReview" => rules(call, &spec)?,
+        "SelfSubjectRulesReview" => rules(call, &spec).await?,
         "SelfSubjectAccessReview" => {
             check(&review, Asks::Oneself)?;
-            access(call, &call.identity, &spec)
+            access(call, &call.identity, &spec).await?
         }
         "SubjectAccessReview" => {
             check(&review, Asks::Anyone)?;
-            access(call, &subject(&spec), &spec)
+            access(call, &subject(&spec), &spec).await?
         }
         "LocalSubjectAccessReview" => {
             check(&review, Asks::AnyoneHere)?;
-            access(call, &subject(&spec), &spec)
+            access(call, &subject(&spec), &spec).await?
         }
         _ => return Err(Status::method_not_allowed(&call.group_resource(), "create").into()),
     };
@@ -91,12 +91,12 @@ async fn token(call: &Call<'_>, spec: &Value) -> ApiResult<Value> {
     )
 }
 
-fn rules(call: &Call<'_>, spec: &Value) -> ApiResult<Value> {
-    if spec["namespace"].as_str().is_none_or(str::is_empty) {
+async fn rules(call: &Call<'_>, spec: &Value) -> ApiResult<Value> {
+    let namespace = spec["namespace"].as_str().unwrap_or_default();
+    if namespace.is_empty() {
         return Err(Status::bad_request("no namespace on request").into());
     }
-    let (resources, paths) = call.server.authorizer.rules(&call.identity);
-    Ok(json!({"resourceRules": resources, "nonResourceRules": paths, "incomplete": false}))
+    Ok(call.server.rules().await?.review(&call.identity, namespace))
 }
 
 /// Checks a review of access. Upstream names no kind in the answer, since the decoded review has none.
@@ -110,16 +110,38 @@ fn check(review: &Value, asks: Asks) -> ApiResult<()> {
     }
 }
 
-fn access(call: &Call<'_>, who: &Identity, spec: &Value) -> Value {
-    let access = match (spec.get("resourceAttributes"), spec.get("nonResourceAttributes")) {
-        (None | Some(Value::Null), Some(attributes)) => {
-            Access::Path(attributes["path"].as_str().unwrap_or_default())
+async fn access(call: &Call<'_>, who: &Identity, spec: &Value) -> ApiResult<Value> {
+    Ok(match call.server.rules().await?.decide(who, &asked(spec)) {
+        Decision::Allowed(None) => json!({"allowed": true}),
+        Decision::Allowed(Some(source)) => {
+            json!({"allowed": true, "reason": format!("RBAC: allowed by {source}")})
         }
-        _ => Access::Resource,
-    };
-    match call.server.authorizer.allows(who, &access) {
-        true => json!({"allowed": true}),
-        false => json!({"allowed": false, "reason": "the user is not authenticated"}),
+        Decision::Refused(reason) if reason.is_empty() => json!({"allowed": false}),
+        Decision::Refused(reason) => json!({"allowed": false, "reason": reason}),
+    })
+}
+
+/// What a review asks about.
+fn asked(spec: &Value) -> Access<'_> {
+    match (spec.get("resourceAttributes"), spec.get("nonResourceAttributes")) {
+        (None | Some(Value::Null), Some(attributes)) => Access::Path {
+            verb: attributes["verb"].as_str().unwrap_or_default(),
+            path: attributes["path"].as_str().unwrap_or_default(),
+        },
+        (attributes, _) => {
+            let text = |field: &str| {
+                let value = attributes.and_then(|attributes| attributes.get(field));
+                value.and_then(Value::as_str).unwrap_or_default()
+            };
+            Access::Resource(Attempt {
+                verb: text("verb"),
+                group: text("group"),
+                resource: text("resource"),
+                subresource: text("subresource"),
+                namespace: Some(text("namespace")).filter(|namespace| !namespace.is_empty()),
+                name: text("name"),
+            })
+        }
     }
 }
 

@@ -1,0 +1,295 @@
+//! Who may do what.
+
+mod rbac;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use self::rbac::bootstrap;
+use self::rbac::{Follower, Policy, PolicyRule, Source};
+use kubewright_core::{GroupResource, Status};
+use kubewright_net::Identity;
+use serde_json::{Value, json};
+
+use crate::authentication::{ANONYMOUS, AUTHENTICATED};
+use crate::error::{ApiError, ApiResult};
+use crate::request::RequestInfo;
+use crate::storage::Storage;
+
+/// By what requests are decided on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Authorization {
+    /// Everybody who is known may do everything; others may ask for health and version alone.
+    #[default]
+    AuthenticatedOnly,
+    /// Roles and their bindings, as kube-apiserver's `--authorization-mode=RBAC`; the group `system:masters` may do everything. The
+    /// server makes upstream's default roles and bindings when it starts.
+    Rbac,
+}
+
+/// Keeps what is needed to decide.
+#[derive(Debug)]
+pub(crate) enum Authorizer {
+    AuthenticatedOnly,
+    Rbac(Box<tokio::sync::Mutex<Follower>>),
+}
+
+/// What is decided by at one moment.
+#[derive(Clone, Debug)]
+pub(crate) enum Rules {
+    AuthenticatedOnly,
+    Rbac(Policy),
+}
+
+/// What is decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// Yes, and by what if by something of its own.
+    Allowed(Option<Source>),
+    /// No; the reason is mostly empty.
+    Refused(String),
+}
+
+/// What somebody wants to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Access<'a> {
+    /// Something to a resource.
+    Resource(Attempt<'a>),
+    /// Something to a path that is no resource; the verb is the method in lower case.
+    Path { verb: &'a str, path: &'a str },
+}
+
+impl<'a> Access<'a> {
+    /// The namespace of it; empty where there is none.
+    pub(crate) fn namespace(&self) -> &'a str {
+        match self {
+            Self::Resource(attempt) => attempt.namespace.unwrap_or_default(),
+            Self::Path { .. } => "",
+        }
+    }
+}
+
+impl Authorizer {
+    pub(crate) fn new(authorization: Authorization) -> Self {
+        match authorization {
+            Authorization::AuthenticatedOnly => Self::AuthenticatedOnly,
+            Authorization::Rbac => Self::Rbac(Box::default()),
+        }
+    }
+
+    /// What is decided by now: all that the store knows of.
+    ///
+    /// # Errors
+    /// 500 when the store cannot be read.
+    pub(crate) async fn rules(&self, storage: &dyn Storage) -> ApiResult<Rules> {
+        match self {
+            Self::AuthenticatedOnly => Ok(Rules::AuthenticatedOnly),
+            Self::Rbac(follower) => {
+                let policy = follower.lock().await.catch_up(storage).await;
+                let policy =
+                    policy.map_err(|error| ApiError::from_storage(error, &GroupResource::default(), ""))?;
+                Ok(Rules::Rbac(policy))
+            }
+        }
+    }
+}
+
+impl Rules {
+    /// Whether `identity` may do it.
+    pub(crate) fn decide(&self, identity: &Identity, access: &Access<'_>) -> Decision {
+        let policy = match self {
+            Self::AuthenticatedOnly if is_known(identity) => return Decision::Allowed(None),
+            Self::AuthenticatedOnly => {
+                return match access {
+                    Access::Path { path, .. } if is_public(path) => Decision::Allowed(None),
+                    _ => Decision::Refused(String::new()),
+                };
+            }
+            Self::Rbac(policy) => policy,
+        };
+        // Whatever is bound: upstream's first authorizer, and the way back in for who took everything from everybody.
+        if is_master(identity) {
+            return Decision::Allowed(None);
+        }
+        match policy.allows(identity, access) {
+            Ok(source) => Decision::Allowed(Some(source)),
+            Err(errors) if errors.is_empty() => Decision::Refused(String::new()),
+            Err(errors) => {
+                let errors = rbac::aggregate(errors.iter().map(ToString::to_string));
+                Decision::Refused(format!("RBAC: {errors}"))
+            }
+        }
+    }
+
+    /// Everything that `identity` may do in a namespace, as the status of a `SelfSubjectRulesReview`.
+    pub(crate) fn review(&self, identity: &Identity, namespace: &str) -> Value {
+        let (resources, paths, error) = match self {
+            Self::AuthenticatedOnly if is_known(identity) => (
+                json!([{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]),
+                json!([{"verbs": ["*"], "nonResourceURLs": ["*"]}]),
+                None,
+            ),
+            Self::AuthenticatedOnly => {
+                let public = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
+                (
+                    json!([]),
+                    json!([{"verbs": ["get"], "nonResourceURLs": public}]),
+                    None,
+                )
+            }
+            Self::Rbac(policy) => {
+                let (rules, errors) = policy.rules(identity, namespace);
+                let resources = rules.iter().filter(|rule| !rule.resources.is_empty());
+                let resources: Vec<PolicyRule> = resources.cloned().map(PolicyRule::without_paths).collect();
+                let paths = rules
+                    .into_iter()
+                    .filter(|rule| !rule.non_resource_urls.is_empty());
+                let paths: Vec<PolicyRule> = paths.map(PolicyRule::without_resources).collect();
+                let error =
+                    (!errors.is_empty()).then(|| rbac::aggregate(errors.iter().map(ToString::to_string)));
+                (json!(resources), json!(paths), error)
+            }
+        };
+        let mut status = json!({"resourceRules": resources, "nonResourceRules": paths, "incomplete": false});
+        if let Some(error) = error {
+            status["evaluationError"] = error.into();
+        }
+        status
+    }
+
+    /// Lets a request for a resource pass.
+    ///
+    /// # Errors
+    /// 403 in the words of apiserver pkg/endpoints/handlers/responsewriters/errors.go, which users and tests match.
+    pub(crate) fn authorize_resource(&self, identity: &Identity, info: &RequestInfo<'_>) -> ApiResult<()> {
+        self.authorize(identity, &Attempt::of(info))
+    }
+
+    /// Lets somebody act as another.
+    ///
+    /// # Errors
+    /// 403, likewise. Where everybody who is known may do everything, this is left to the group `system:masters`.
+    pub(crate) fn authorize_impersonation(
+        &self,
+        identity: &Identity,
+        attempt: &Attempt<'_>,
+    ) -> ApiResult<()> {
+        match self {
+            Self::AuthenticatedOnly if !is_master(identity) => Err(forbidden(identity, attempt, "")),
+            _ => self.authorize(identity, attempt),
+        }
+    }
+
+    fn authorize(&self, identity: &Identity, attempt: &Attempt<'_>) -> ApiResult<()> {
+        match self.decide(identity, &Access::Resource(*attempt)) {
+            Decision::Allowed(_) => Ok(()),
+            Decision::Refused(reason) => Err(forbidden(identity, attempt, &reason)),
+        }
+    }
+
+    /// Lets a request for a path that is no resource pass.
+    ///
+    /// # Errors
+    /// 403, likewise.
+    pub(crate) fn authorize_path(
+        &self,
+        identity: &Identity,
+        method: &http::Method,
+        path: &str,
+    ) -> ApiResult<()> {
+        let verb = method.as_str().to_ascii_lowercase();
+        let Decision::Refused(reason) = self.decide(identity, &Access::Path { verb: &verb, path }) else {
+            return Ok(());
+        };
+        let why = format!("User {:?} cannot {verb} path {path:?}", identity.user);
+        let why = with_reason(sanitized(&why), &reason);
+        Err(ApiError::from(Status::forbidden(
+            &GroupResource::default(),
+            "",
+            why,
+        )))
+    }
+}
+
+/// What the role `system:public-info-viewer` lets everybody see.
+fn is_public(path: &str) -> bool {
+    matches!(path, "/healthz" | "/livez" | "/readyz" | "/version" | "/version/")
+        || ["/healthz/", "/livez/", "/readyz/"]
+            .iter()
+            .any(|prefix| path.starts_with(prefix))
+}
+
+/// What somebody tried to do to a resource.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempt<'a> {
+    pub(crate) verb: &'a str,
+    pub(crate) group: &'a str,
+    pub(crate) resource: &'a str,
+    /// Empty for the resource itself.
+    pub(crate) subresource: &'a str,
+    pub(crate) namespace: Option<&'a str>,
+    /// Empty where no object is named.
+    pub(crate) name: &'a str,
+}
+
+impl<'a> Attempt<'a> {
+    /// What a request is about to do.
+    pub(crate) fn of(info: &'a RequestInfo<'_>) -> Self {
+        Self {
+            verb: info.verb.as_str(),
+            group: info.group,
+            resource: info.resource,
+            subresource: info.subresource,
+            namespace: info.namespace.as_deref(),
+            name: info.name.as_deref().unwrap_or(""),
+        }
+    }
+}
+
+/// 403 in upstream's words.
+fn forbidden(identity: &Identity, attempt: &Attempt<'_>, reason: &str) -> ApiError {
+    let mut resource = attempt.resource.to_owned();
+    if !attempt.subresource.is_empty() {
+        resource.push('/');
+        resource.push_str(attempt.subresource);
+    }
+    let mut why = format!(
+        "User {:?} cannot {} resource {resource:?} in API group {:?}",
+        identity.user, attempt.verb, attempt.group
+    );
+    match attempt.namespace {
+        Some(namespace) => why.push_str(&format!(" in the namespace {namespace:?}")),
+        None => why.push_str(" at the cluster scope"),
+    }
+    let resource = GroupResource::new(attempt.group, attempt.resource);
+    Status::forbidden(&resource, attempt.name, with_reason(sanitized(&why), reason)).into()
+}
+
+fn with_reason(mut message: String, reason: &str) -> String {
+    if !reason.is_empty() {
+        message.push_str(": ");
+        message.push_str(reason);
+    }
+    message
+}
+
+fn is_master(identity: &Identity) -> bool {
+    identity.groups.iter().any(|group| group == MASTERS)
+}
+
+/// The group of those who may do everything.
+const MASTERS: &str = "system:masters";
+
+/// Nothing in the message may look like HTML, since some of it comes from the client (`sanitizer` in the file named above).
+fn sanitized(message: &str) -> String {
+    message
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}
+
+/// Requests carry the group of everybody who is known; a review may ask about a user by name alone.
+fn is_known(identity: &Identity) -> bool {
+    let is_named = !identity.user.is_empty() && identity.user != ANONYMOUS;
+    is_named || identity.groups.iter().any(|group| group == AUTHENTICATED)
+}

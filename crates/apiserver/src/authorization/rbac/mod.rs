@@ -1,0 +1,29 @@
+//! Role-based access control: who may do what by the roles that are bound to them.
+//!
+//! [`Policy`] holds what is stored, [`covers`] compares rules, [`bootstrap`] has the roles of every cluster: all pure. [`Follower`] reads
+//! the store. Upstream: plugin/pkg/auth/authorizer/rbac/rbac.go,
+//! pkg/registry/rbac/validation and component-helpers auth/rbac/validation.
+
+pub(crate) mod bootstrap;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "writes are checked by it once they are asked to")
+)]
+mod covers;
+mod follow;
+mod policy;
+mod rule;
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+use self::covers::{covers, escalation};
+pub(crate) use self::follow::Follower;
+#[cfg(test)]
+use self::policy::{Binding, RoleMissing};
+pub(crate) use self::policy::{Policy, Source, aggregate};
+pub(crate) use self::rule::PolicyRule;
+
+/// The group of the API that roles and bindings belong to.
+pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
