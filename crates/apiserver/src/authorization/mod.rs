@@ -24,6 +24,9 @@ pub enum Authorization {
     AuthenticatedOnly,
     /// Roles and their bindings, as kube-apiserver's `--authorization-mode=RBAC`; the group `system:masters` may do everything. The
     /// server makes upstream's default roles and bindings when it starts.
+    ///
+    /// Unlike upstream's, this does not keep those who may write roles or bindings from granting what they do not have themselves: the
+    /// verbs `escalate` and `bind` are not asked for. Roles with an `aggregationRule` are filled once, when they are made.
     Rbac,
 }
 
