@@ -1,9 +1,11 @@
-//! The objects that every cluster has: made by the server itself when it starts, if they are not there.
+//! The objects that every cluster has: made by the server itself when it starts, if they are not there, and made again if somebody
+//! deletes those that clients find the server by.
 //!
-//! Upstream: pkg/controlplane/controller/systemnamespaces, pkg/controlplane/controller/kubernetesservice and
-//! pkg/registry/scheduling/rest/storage_scheduling.go.
+//! Upstream: pkg/controlplane/controller/systemnamespaces, pkg/controlplane/controller/kubernetesservice,
+//! pkg/controlplane/reconcilers and pkg/registry/scheduling/rest/storage_scheduling.go.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::USER_AGENT;
@@ -25,10 +27,52 @@ use crate::storage::{Encoded, GUARANTEED_UPDATE_TRIES, StorageError};
 
 /// Creates what is missing.
 pub(crate) async fn create_objects(server: &Arc<Server>) -> ApiResult<()> {
+    create_namespaces(server).await?;
+    create_service(server).await?;
+    create_priority_classes(server).await
+}
+
+/// Starts the task that makes again what was deleted; it ends with the server.
+pub(crate) fn keep_objects(server: &Arc<Server>) {
+    // It does not keep the server alive.
+    let (server, mut stop) = (Arc::downgrade(server), server.stop.subscribe());
+    tokio::spawn(async move {
+        for round in 1_u64.. {
+            tokio::select! {
+                biased;
+                // Also when the server is gone, which drops the sender.
+                _ = stop.wait_for(|stop| *stop) => return,
+                () = tokio::time::sleep(SERVICE_INTERVAL) => {}
+            }
+            let Some(server) = server.upgrade() else { return };
+            let mut made = create_service(&server).await;
+            if made.is_ok() && round.is_multiple_of(NAMESPACE_ROUNDS) {
+                made = create_namespaces(&server).await;
+            }
+            if let Err(error) = made {
+                let why = &error.status().message;
+                tracing::warn!(%why, "what every cluster has cannot be made; it is tried again");
+            }
+        }
+    });
+}
+
+/// How long clients may be without the service of the server (`DefaultEndpointReconcilerInterval`).
+const SERVICE_INTERVAL: Duration = Duration::from_secs(10);
+/// In how many of these intervals namespaces are looked at once: upstream does every minute.
+const NAMESPACE_ROUNDS: u64 = 6;
+
+async fn create_namespaces(server: &Arc<Server>) -> ApiResult<()> {
     for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
         create(server, "/api/v1/namespaces", &namespace).await?;
     }
+    Ok(())
+}
+
+/// Creates the service by which clients in the cluster find the server, and where it leads to. Endpoints have no addresses that mean
+/// another machine to each.
+async fn create_service(server: &Arc<Server>) -> ApiResult<()> {
     let address = server.options.advertise_address;
     let labels = json!({"component": "apiserver", "provider": "kubernetes"});
     let service = json!({
@@ -43,6 +87,31 @@ pub(crate) async fn create_objects(server: &Arc<Server>) -> ApiResult<()> {
         },
     });
     create(server, "/api/v1/namespaces/default/services", &service).await?;
+    let ip = address.ip();
+    if ip.is_loopback() || ip.is_unspecified() {
+        return Ok(());
+    }
+    let port = json!({"name": "https", "port": address.port(), "protocol": "TCP"});
+    let endpoints = json!({
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": {"name": "kubernetes", "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
+        "subsets": [{"addresses": [{"ip": ip.to_string()}], "ports": [port]}],
+    });
+    create(server, "/api/v1/namespaces/default/endpoints", &endpoints).await?;
+    let slice = json!({
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": "kubernetes", "labels": {"kubernetes.io/service-name": "kubernetes"}},
+        "addressType": if ip.is_ipv4() { "IPv4" } else { "IPv6" },
+        "endpoints": [{"addresses": [ip.to_string()], "conditions": {"ready": true}}],
+        "ports": [port],
+    });
+    let path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+    unless_unserved(create(server, path, &slice).await)
+}
+
+async fn create_priority_classes(server: &Arc<Server>) -> ApiResult<()> {
     for (name, value, description) in PRIORITY_CLASSES {
         let class = json!({
             "apiVersion": "scheduling.k8s.io/v1",
@@ -51,11 +120,8 @@ pub(crate) async fn create_objects(server: &Arc<Server>) -> ApiResult<()> {
             "value": value,
             "description": description,
         });
-        match create(server, "/apis/scheduling.k8s.io/v1/priorityclasses", &class).await {
-            // A server may be told to serve no such group.
-            Err(error) if error.status().code != 404 => return Err(error),
-            _ => {}
-        }
+        let path = "/apis/scheduling.k8s.io/v1/priorityclasses";
+        unless_unserved(create(server, path, &class).await)?;
     }
     if server.options.authorization == Authorization::Rbac {
         reconcile_policy(server).await?;
@@ -98,6 +164,14 @@ async fn reconcile_policy(server: &Arc<Server>) -> ApiResult<()> {
         }
     }
     Ok(())
+}
+
+/// A server may be told to serve no such group.
+fn unless_unserved(made: ApiResult<()>) -> ApiResult<()> {
+    made.or_else(|error| match error.status().code {
+        404 => Ok(()),
+        _ => Err(error),
+    })
 }
 
 /// The classes of pods that a cluster cannot be without: name, value, description.

@@ -11,6 +11,7 @@ use crate::error::{ApiError, ApiResult};
 use crate::json;
 
 mod kind;
+mod yaml;
 
 use crate::registry::path::{self, MAX_FINDINGS};
 use crate::request::media::BodyFormat;
@@ -141,7 +142,10 @@ fn read_yaml(bytes: &[u8]) -> ApiResult<Body> {
         ..kubewright_yaml::Options::default()
     };
     let document = kubewright_yaml::documents_with(text, &options).next();
-    let Some(document) = document.transpose().map_err(|why| refuse(&headline(&why)))? else {
+    let Some(document) = document
+        .transpose()
+        .map_err(|why| refuse(&yaml::words(&why, text)))?
+    else {
         return Ok(Body {
             value: Value::Null,
             duplicate_fields: Vec::new(),
@@ -157,16 +161,6 @@ fn read_yaml(bytes: &[u8]) -> ApiResult<Body> {
         value: document.value,
         duplicate_fields,
     })
-}
-
-/// Where YAML is wrong and why, without the picture of it: `line 3: did not find expected ...`.
-fn headline(error: &kubewright_yaml::Error) -> String {
-    let text = error.kind().to_string();
-    format!(
-        "line {}: {}",
-        error.line(),
-        text.lines().next().unwrap_or_default()
-    )
 }
 
 /// As apimachinery pkg/runtime/serializer/protobuf tells it.
@@ -237,9 +231,17 @@ pub(crate) fn findings(duplicate: &[String], unknown: &[String]) -> Vec<String> 
         .iter()
         .map(|path| format!("unknown field {path:?}"))
         .collect();
-    found.extend(duplicate.iter().map(|path| {
+    // What is unknown is not read, so nobody knows how often it is there.
+    let is_read = |path: &&String| {
+        let within = |unknown: &String| {
+            path.strip_prefix(unknown.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        !unknown.iter().any(within)
+    };
+    found.extend(duplicate.iter().filter(is_read).map(|path| {
         if path.starts_with("line ") {
-            format!("yaml: {path} already set in map")
+            format!("{path} already set in map")
         } else {
             format!("duplicate field {path:?}")
         }

@@ -156,6 +156,7 @@ impl ApiServer {
                 message: error.status().message.clone(),
             })?;
         custom::start(&server).await?;
+        bootstrap::keep_objects(&server);
         compaction::start(&server);
         Ok(Self(server))
     }

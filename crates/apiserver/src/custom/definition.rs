@@ -129,7 +129,8 @@ pub(super) struct SelectableField {
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct DefinitionStatus {
     pub(super) accepted_names: Names,
-    conditions: Vec<Condition>,
+    /// None as long as nobody has looked at it: a new one says `null`.
+    conditions: Option<Vec<Condition>>,
 }
 
 /// A condition, as far as decisions need it.
@@ -175,6 +176,7 @@ impl Definition {
         self.status
             .conditions
             .iter()
+            .flatten()
             .find(|condition| condition.kind == kind)
     }
 
@@ -232,6 +234,9 @@ impl Condition {
         let conditions = status
             .entry("conditions")
             .or_insert_with(|| Value::Array(Vec::new()));
+        if conditions.is_null() {
+            *conditions = Value::Array(Vec::new());
+        }
         let Some(conditions) = conditions.as_array_mut() else {
             return;
         };

@@ -15,9 +15,12 @@ use std::sync::Arc;
 use http::HeaderMap;
 use http::header::USER_AGENT;
 use jiff::Timestamp;
+use kubewright_core::GroupVersionKind;
+use kubewright_kinds as kinds;
 use kubewright_smd::fields::ResetFields;
 use kubewright_smd::managed::manager_name;
-use kubewright_smd::manager::{FieldManager, Force, ManagerError};
+use kubewright_smd::manager::{FieldManager, Force, ManagerError, OneType};
+use kubewright_smd::types::TypeRef;
 use serde_json::Value;
 
 pub(crate) use conversions::{Asked, Conversions};
@@ -100,6 +103,33 @@ impl<'a> Owners<'a> {
             now: self.now,
         }
     }
+}
+
+/// An object that is answered and not stored, with its managers: of a kind that is not the resource's own, such as what is posted to
+/// a subresource.
+pub(crate) fn own_answer(
+    gvk: &GroupVersionKind,
+    subresource: &str,
+    object: Value,
+    given: &str,
+    headers: &HeaderMap,
+    now: Timestamp,
+) -> Value {
+    let api_version = gvk.api_version();
+    let ty = kinds::table().kind(&gvk.group, &gvk.version, &gvk.kind);
+    let versions = OneType {
+        ty: ty.map_or(TypeRef::DEDUCED, TypeRef::from),
+        api_versions: &[&api_version],
+    };
+    let manager = FieldManager {
+        versions: &versions,
+        api_version: &api_version,
+        kind: &gvk.kind,
+        subresource,
+        reset_fields: &ResetFields::new(),
+        now,
+    };
+    manager.create_or_keep(object, &who(given, headers))
 }
 
 /// Who writes: the name in the query, or else the product that sends the request.

@@ -104,15 +104,13 @@ impl Config {
         let found = codec::findings(&read.duplicate_fields, &[]);
         match options.field_validation.unwrap_or(FieldValidation::Warn) {
             FieldValidation::Strict if !found.is_empty() => {
-                let lines: Vec<&str> = found.iter().map(|one| one.trim_start_matches("yaml: ")).collect();
                 config.refusal = Some(Status::bad_request(format!(
                     "error strict decoding patch: error converting YAML to JSON: yaml: unmarshal errors:\n  {}",
-                    lines.join("\n  ")
+                    found.join("\n  ")
                 )));
             }
             FieldValidation::Warn => {
-                let words = |one: &String| one.trim_start_matches("yaml: ").to_owned();
-                call.warnings.add(found.iter().map(words).collect());
+                call.warnings.add(found);
             }
             FieldValidation::Strict | FieldValidation::Ignore => {}
         }

@@ -63,6 +63,47 @@ pub(super) struct ReadPatch {
     findings: Vec<String>,
 }
 
+/// To Go, no list is an empty one and no operation one without members.
+fn fill_nulls(patch: &mut Value) {
+    if patch.is_null() {
+        *patch = Value::Array(Vec::new());
+    }
+    for operation in patch
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+        .filter(|one| one.is_null())
+    {
+        *operation = Value::Object(serde_json::Map::new());
+    }
+}
+
+/// What a JSON patch consists of, as upstream decodes it (apiserver pkg/endpoints/handlers/patch.go `jsonPatchOp`).
+///
+/// # Errors
+/// 400 for what is no operation.
+fn check_operations(patch: &Value) -> ApiResult<()> {
+    let fault = |operation: &Value| -> Option<String> {
+        let Some(members) = operation.as_object() else {
+            let found = codec::kind_of_json(operation);
+            return Some(format!("{found} into Go value of type handlers.jsonPatchOp"));
+        };
+        let texts = ["op", "path", "from"].into_iter();
+        let mut odd = texts.filter_map(|name| Some((name, members.get(name)?)));
+        let (name, found) = odd.find(|(_, value)| !value.is_string() && !value.is_null())?;
+        let found = codec::kind_of_json(found);
+        Some(format!(
+            "{found} into Go struct field jsonPatchOp.{name} of type string"
+        ))
+    };
+    match patch.as_array().into_iter().flatten().find_map(fault) {
+        Some(fault) => {
+            Err(Status::bad_request(format!("error decoding patch: json: cannot unmarshal {fault}")).into())
+        }
+        None => Ok(()),
+    }
+}
+
 /// The kind of patch, by its media type.
 ///
 /// # Errors
@@ -106,7 +147,10 @@ fn offered(call: &Call<'_>) -> &'static [&'static str] {
 /// # Errors
 /// 400 for one that is malformed.
 pub(super) fn read(kind: PatchKind, body: &Bytes) -> ApiResult<ReadPatch> {
-    let body = codec::read_json(body).map_err(|_| Status::bad_request("invalid JSON patch"))?;
+    let mut body = codec::read_json(body).map_err(|_| Status::bad_request("invalid JSON patch"))?;
+    if kind == PatchKind::Json {
+        fill_nulls(&mut body.value);
+    }
     let expected = match kind {
         PatchKind::Json if body.value.is_array() => None,
         PatchKind::Json => Some("[]handlers.jsonPatchOp"),
@@ -124,6 +168,9 @@ pub(super) fn read(kind: PatchKind, body: &Bytes) -> ApiResult<ReadPatch> {
             "{what}json: cannot unmarshal {found} into Go value of type {expected}"
         ))
         .into());
+    }
+    if kind == PatchKind::Json {
+        check_operations(&body.value)?;
     }
     let mut findings = codec::findings(&body.duplicate_fields, &[]);
     if kind == PatchKind::Json {

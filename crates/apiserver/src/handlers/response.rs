@@ -10,10 +10,11 @@ use kubewright_core::Status;
 use kubewright_kinds::protobuf::{self, Versionless};
 use kubewright_net::Body;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::list_body::{self, ItemForm};
 use super::{Call, all_from_storage, from_storage};
+use crate::builtin::conversion;
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
 use crate::registry::Resource;
@@ -329,6 +330,6 @@ fn partial(object: &Value, version: TableVersion) -> Value {
     json!({
         "kind": "PartialObjectMetadata",
         "apiVersion": version.api_version(),
-        "metadata": object.get("metadata").cloned().unwrap_or_else(|| Value::Object(Map::new())),
+        "metadata": conversion::shown_metadata(object),
     })
 }

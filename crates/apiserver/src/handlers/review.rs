@@ -22,12 +22,21 @@ use crate::error::ApiResult;
 pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
     let rendering = Rendering::new(call)?;
     let options = write::options(call)?;
-    let mut review = write::read(call, body, &options)?;
+    let review = write::read(call, body, &options)?;
+    let mut review = call.own(&call.owners(&options), review).await?;
     let spec = review.get("spec").cloned().unwrap_or_default();
     let status = match call.resource.kind.as_str() {
-        "SelfSubjectReview" => json!({"userInfo": user_info(&call.identity)}),
+        "SelfSubjectReview" => {
+            review["metadata"]["creationTimestamp"] = call.server.now().to_string().into();
+            json!({"userInfo": user_info(&call.identity)})
+        }
         "TokenReview" => token(call, &spec).await?,
-        "SelfSubjectRulesReview" => rules(call, &spec).await?,
+        "SelfSubjectRulesReview" => {
+            // The answer is another object.
+            review["metadata"] = json!({});
+            review["spec"] = json!({});
+            rules(call, &spec).await?
+        }
         "SelfSubjectAccessReview" => {
             check(&review, Asks::Oneself)?;
             access(call, &call.identity, &spec).await?

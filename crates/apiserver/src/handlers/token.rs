@@ -12,6 +12,7 @@ use super::subresource::{self, find};
 use super::write::{self, meta, metadata};
 use super::{Call, admitted, create, lifecycle};
 use crate::error::{ApiError, ApiResult};
+use crate::fieldmanager::own_answer;
 use crate::ids;
 use crate::service_account::{BoundKind, Claims, Reference};
 
@@ -33,6 +34,18 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     lifecycle::check_namespace(call, name).await?;
     let mut request = admitted::admit_new(call, request, &options).await?;
     let account = find(call).await?.value();
+    if request["spec"]["expirationSeconds"].is_null() {
+        request["spec"]["expirationSeconds"] = DEFAULT_EXPIRATION_SECONDS.into();
+    }
+    let now = call.server.now();
+    request = own_answer(
+        &gvk,
+        call.info.subresource,
+        request,
+        &options.field_manager,
+        call.headers,
+        now,
+    );
     complete(call, &mut request, &account)?;
     check(&request)?;
     let now = Timestamp::now();
@@ -64,6 +77,9 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     let until = now
         .checked_add(SignedDuration::from_secs(seconds))
         .unwrap_or(Timestamp::MAX);
+    if request["spec"]["boundObjectRef"].is_null() {
+        request["spec"]["boundObjectRef"] = Value::Null;
+    }
     request["status"] = json!({"token": token, "expirationTimestamp": whole(until)});
     Ok(rendering.other(StatusCode::CREATED, &request))
 }
@@ -87,9 +103,6 @@ fn complete(call: &Call<'_>, request: &mut Value, account: &Value) -> ApiResult<
     }
     if audiences(request).is_empty() {
         request["spec"]["audiences"] = json!(call.server.service_accounts.audiences());
-    }
-    if request["spec"]["expirationSeconds"].is_null() {
-        request["spec"]["expirationSeconds"] = DEFAULT_EXPIRATION_SECONDS.into();
     }
     Ok(())
 }

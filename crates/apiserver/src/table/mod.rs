@@ -44,6 +44,7 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+use crate::builtin::conversion;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -224,7 +225,7 @@ fn included(object: &Value, include: IncludeObject, version: TableVersion) -> Va
         IncludeObject::None | IncludeObject::Metadata => json!({
             "kind": "PartialObjectMetadata",
             "apiVersion": version.api_version(),
-            "metadata": metadata.cloned().unwrap_or_else(|| json!({})),
+            "metadata": conversion::shown_metadata(object),
         }),
     }
 }

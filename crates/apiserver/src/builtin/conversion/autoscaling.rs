@@ -5,6 +5,9 @@
 //! behavior is the internal type as Go writes it, with its field names.
 
 use super::super::value::{Object, is_zero};
+use super::order;
+use kubewright_kinds as kinds;
+use kubewright_kinds::go::Internal;
 use serde_json::{Map, Value, json};
 
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
@@ -12,7 +15,7 @@ const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 /// All annotations that a conversion may make; what a client sets of them is never kept.
-const ANNOTATIONS: &[&str] = &[
+pub(super) const ANNOTATIONS: &[&str] = &[
     METRICS,
     BEHAVIOR,
     CURRENT_METRICS,
@@ -116,7 +119,7 @@ pub(super) fn to_first(fields: &mut Object) {
             keep(&mut annotations, METRICS, metrics_to_first(others, Side::Target));
         }
         if let Some(behavior) = spec.remove("behavior") {
-            annotations.insert(BEHAVIOR.to_owned(), behavior_to_go(&behavior).to_string().into());
+            annotations.insert(BEHAVIOR.to_owned(), behavior_to_go(&behavior).into());
         }
     }
     if let Some(status) = fields.get_mut("status").and_then(Value::as_object_mut) {
@@ -197,9 +200,8 @@ pub(super) fn from_first(fields: &mut Object) {
             })],
             (None, None) => Vec::new(),
         };
-        if !metrics.is_empty() {
-            status.insert("currentMetrics".to_owned(), metrics.into());
-        }
+        let metrics = (!metrics.is_empty()).then_some(metrics);
+        status.insert("currentMetrics".to_owned(), metrics.into());
         if let Some(conditions) = conditions.filter(|conditions| !conditions.is_empty()) {
             status.insert("conditions".to_owned(), conditions.into());
         }
@@ -224,7 +226,7 @@ fn is_cpu_utilization(metric: &Value) -> bool {
 
 fn keep(annotations: &mut Object, name: &str, value: Vec<Value>) {
     if !value.is_empty() {
-        annotations.insert(name.to_owned(), Value::Array(value).to_string().into());
+        annotations.insert(name.to_owned(), order::text(&Value::Array(value)).into());
     }
 }
 
@@ -332,7 +334,7 @@ fn target_type(source: &Source, values: &mut Object) -> &'static str {
     }
 }
 
-/// A scaling rule and a policy as Go writes them: all fields, by their Go names.
+/// The fields of a scaling rule and of a policy.
 const RULES: &[&str] = &[
     "stabilizationWindowSeconds",
     "selectPolicy",
@@ -341,39 +343,14 @@ const RULES: &[&str] = &[
 ];
 const POLICY: &[&str] = &["type", "value", "periodSeconds"];
 
-fn behavior_to_go(behavior: &Value) -> Value {
-    let write = |fields: &[&str], object: &Value, map: fn(&str, &Value) -> Value| -> Value {
-        if object.is_null() {
-            return Value::Null;
-        }
-        let entries = fields
-            .iter()
-            .map(|field| (go_name(field), map(field, &object[*field])));
-        entries.collect()
-    };
-    let policy = |policies: &Value| -> Value {
-        let items = policies.as_array();
-        items.map_or(Value::Null, |items| {
-            let names = |item: &Value| -> Value {
-                POLICY
-                    .iter()
-                    .map(|field| (go_name(field), item[*field].clone()))
-                    .collect()
-            };
-            items.iter().map(names).collect()
-        })
-    };
-    ["scaleUp", "scaleDown"]
-        .iter()
-        .map(|direction| {
-            let rules = &behavior[*direction];
-            let mut written = write(RULES, rules, |_, value| value.clone());
-            if let Some(found) = written.get_mut("Policies") {
-                *found = policy(&rules["policies"]);
-            }
-            (go_name(direction), written)
-        })
-        .collect()
+/// The behavior as text of the internal type.
+fn behavior_to_go(behavior: &Value) -> String {
+    const TYPE: &str = "io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerBehavior";
+    let kind = kinds::table()
+        .type_named(TYPE)
+        .map(|ty| kinds::Value::Object(ty.id()));
+    let shown = kind.map(|kind| serde_json::to_string(&Internal::new(&kind, behavior)));
+    shown.and_then(Result::ok).unwrap_or_default()
 }
 
 /// Go reads field names in any case.
@@ -387,12 +364,6 @@ fn behavior_from_go(behavior: &Value) -> Value {
         Value::Array(items) => items.iter().map(behavior_from_go).collect(),
         other => other.clone(),
     }
-}
-
-fn go_name(name: &str) -> String {
-    let mut chars = name.chars();
-    let first = chars.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(chars).collect()
 }
 
 fn json_name(name: &str) -> String {

@@ -7,8 +7,10 @@
 //! applied in another version.
 
 mod autoscaling;
+mod order;
 mod resource;
 
+use super::defaults::TEMPLATE_GENERATION;
 use super::value::Object;
 use serde_json::Value;
 
@@ -37,6 +39,31 @@ pub(crate) fn convert(object: &mut Value, from: &str, to: &str) {
         (_, _, FLAT_DEVICES) => resource::to_flat(kind_of(fields), fields),
         _ => {}
     }
+}
+
+/// The metadata of an object where it is shown alone. Annotations that a conversion makes are in the object of that version only:
+/// upstream takes the metadata from what the version is made of.
+pub(crate) fn shown_metadata(object: &Value) -> Value {
+    let mut metadata = object
+        .get("metadata")
+        .cloned()
+        .unwrap_or_else(|| Value::Object(Object::new()));
+    let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
+    let made: &[&str] = match (text("apiVersion"), text("kind")) {
+        ("apps/v1", "DaemonSet") => &[TEMPLATE_GENERATION],
+        ("autoscaling/v1", "HorizontalPodAutoscaler") => autoscaling::ANNOTATIONS,
+        _ => &[],
+    };
+    if let Some(fields) = metadata.as_object_mut()
+        && let Some(annotations) = fields.get_mut("annotations").and_then(Value::as_object_mut)
+        && !made.is_empty()
+    {
+        made.iter().for_each(|name| drop(annotations.remove(*name)));
+        if annotations.is_empty() {
+            fields.remove("annotations");
+        }
+    }
+    metadata
 }
 
 /// The version whose requests for devices and devices are built differently.

@@ -78,17 +78,19 @@ fn autoscalers_keep_what_the_first_version_lacks() {
         "currentMetrics": [{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": 50, "averageValue": "500m"}}}],
         "conditions": [{"type": "AbleToScale", "status": "True"}],
     });
-    let first_status = json!([{"type": "Resource", "resource": {"name": "cpu", "currentAverageUtilization": 50, "currentAverageValue": "500m"}}]);
-    let first = json!([
-        {"type": "Resource", "resource": {"name": "memory", "targetAverageValue": "1Gi"}},
-        {"type": "Pods", "pods": {"metricName": "rps", "selector": {"matchLabels": {"a": "b"}}, "targetAverageValue": "5"}},
-        {"type": "Object", "object": {"target": {"kind": "Ingress", "name": "i", "apiVersion": "networking.k8s.io/v1"}, "metricName": "hits", "targetValue": "7"}},
-        {"type": "External", "external": {"metricName": "q", "targetAverageValue": "3"}},
-    ]);
-    let go = json!({"ScaleUp": null, "ScaleDown": {
-        "StabilizationWindowSeconds": null, "SelectPolicy": "Min", "Tolerance": null,
-        "Policies": [{"Type": "Pods", "Value": 1, "PeriodSeconds": 60}],
-    }});
+    // In the order of Go's types.
+    let first_status = r#"[{"type":"Resource","resource":{"name":"cpu","currentAverageUtilization":50,"currentAverageValue":"500m"}}]"#;
+    let first = [
+        r#"{"type":"Resource","resource":{"name":"memory","targetAverageValue":"1Gi"}}"#,
+        r#"{"type":"Pods","pods":{"metricName":"rps","targetAverageValue":"5","selector":{"matchLabels":{"a":"b"}}}}"#,
+        r#"{"type":"Object","object":{"target":{"kind":"Ingress","name":"i","apiVersion":"networking.k8s.io/v1"},"metricName":"hits","targetValue":"7"}}"#,
+        r#"{"type":"External","external":{"metricName":"q","targetAverageValue":"3"}}"#,
+    ];
+    let first = format!("[{}]", first.join(","));
+    let go = concat!(
+        r#"{"ScaleUp":null,"ScaleDown":{"StabilizationWindowSeconds":null,"SelectPolicy":"Min","#,
+        r#""Policies":[{"Type":"Pods","Value":1,"PeriodSeconds":60}],"Tolerance":null}}"#
+    );
     check(
         V2,
         V1,
@@ -102,10 +104,10 @@ fn autoscalers_keep_what_the_first_version_lacks() {
             "kind": "HorizontalPodAutoscaler",
             "metadata": {"annotations": {
                 "mine": "kept",
-                "autoscaling.alpha.kubernetes.io/metrics": first.to_string(),
-                "autoscaling.alpha.kubernetes.io/behavior": go.to_string(),
-                "autoscaling.alpha.kubernetes.io/current-metrics": first_status.to_string(),
-                "autoscaling.alpha.kubernetes.io/conditions": status["conditions"].to_string(),
+                "autoscaling.alpha.kubernetes.io/metrics": first,
+                "autoscaling.alpha.kubernetes.io/behavior": go,
+                "autoscaling.alpha.kubernetes.io/current-metrics": first_status,
+                "autoscaling.alpha.kubernetes.io/conditions": r#"[{"type":"AbleToScale","status":"True"}]"#,
             }},
             "spec": {"maxReplicas": 3, "targetCPUUtilizationPercentage": 60},
             "status": {"currentReplicas": 1, "currentCPUUtilizationPercentage": 50},
@@ -130,6 +132,37 @@ fn the_first_version_has_a_default_metric_and_forged_annotations_go() {
     object["metadata"]["annotations"] = json!({"autoscaling.alpha.kubernetes.io/behavior": "{}"});
     convert(&mut object, V2, V1);
     assert_eq!(object["metadata"], json!({}));
+}
+
+#[test]
+fn what_a_conversion_makes_is_not_shown_alone() {
+    #[track_caller]
+    fn check(api_version: &str, kind: &str, annotations: &Value, expect: &Value) {
+        let object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a", "annotations": annotations}});
+        assert_eq!(&shown_metadata(&object), expect, "{api_version} {kind}");
+    }
+    let generation = json!({"deprecated.daemonset.template.generation": "1"});
+    check("apps/v1", "DaemonSet", &generation, &json!({"name": "a"}));
+    check(
+        "apps/v1",
+        "ReplicaSet",
+        &generation,
+        &json!({"name": "a", "annotations": generation}),
+    );
+    let metrics = json!({"autoscaling.alpha.kubernetes.io/metrics": "[]", "b": "c"});
+    check(
+        V1,
+        "HorizontalPodAutoscaler",
+        &metrics,
+        &json!({"name": "a", "annotations": {"b": "c"}}),
+    );
+    check(
+        V2,
+        "HorizontalPodAutoscaler",
+        &metrics,
+        &json!({"name": "a", "annotations": metrics}),
+    );
+    assert_eq!(shown_metadata(&json!({})), json!({}));
 }
 
 /// The resources that are served in several versions: a version, and the one that is stored.

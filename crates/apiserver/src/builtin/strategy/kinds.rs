@@ -120,6 +120,18 @@ fn mirror(spec: &mut Object, from: &str, to: &str) {
     }
 }
 
+/// What an autoscaler measures is a list from the start, if one of nothing, in the version that has it.
+pub(super) fn autoscaler(
+    autoscaler: &mut Value,
+    old: Option<&Value>,
+    _: &mut Context<'_>,
+) -> Vec<FieldError> {
+    if old.is_none() && autoscaler["apiVersion"] == "autoscaling/v2" {
+        autoscaler["status"]["currentMetrics"] = Value::Null;
+    }
+    Vec::new()
+}
+
 /// Who asks for a certificate is recorded by the server, and the request never changes
 /// (`pkg/registry/certificates/certificates/strategy.go`).
 pub(super) fn signing_request(
@@ -168,7 +180,7 @@ pub(super) fn service_account(
 /// A version that objects are stored in counts as stored from then on, until somebody who migrated them says otherwise.
 pub(super) fn custom_resource_definition(
     definition: &mut Value,
-    _: Option<&Value>,
+    old: Option<&Value>,
     _: &mut Context<'_>,
 ) -> Vec<FieldError> {
     let versions = list_at(definition, "/spec/versions");
@@ -188,6 +200,9 @@ pub(super) fn custom_resource_definition(
         status
             .entry("acceptedNames")
             .or_insert_with(|| json!({"kind": "", "plural": ""}));
+        if old.is_none() {
+            status.insert("conditions".to_owned(), Value::Null);
+        }
         match status.get_mut("storedVersions").and_then(Value::as_array_mut) {
             Some(known) if known.iter().any(|version| *version == stored) => {}
             Some(known) => known.push(stored.into()),

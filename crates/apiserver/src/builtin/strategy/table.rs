@@ -246,6 +246,7 @@ fn core(resource: &str) -> Option<&'static Strategy> {
 static HPA: Strategy = Strategy {
     declared: &[("spec.minReplicas", Invalid), ("spec.maxReplicas", Required)],
     status: StatusRule::Reset(r#"{"desiredReplicas":0}"#),
+    prepare: kinds::autoscaler,
     rules: groups::autoscaling::autoscaler,
     validate_part: groups::autoscaling::autoscaler_status,
     ..COUNTED_ROW

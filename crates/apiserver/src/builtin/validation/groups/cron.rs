@@ -3,6 +3,8 @@
 //! Upstream: `validateCronJobSpec` in `pkg/apis/batch/validation/validation.go`; schedules are those of `robfig/cron` v3's
 //! `ParseStandard`, errors included.
 
+use std::sync::LazyLock;
+
 use serde_json::Value;
 
 use super::super::super::warnings;
@@ -64,7 +66,7 @@ fn check_schedule(errors: &mut Errors, text: &Node<'_, '_>, zone: &Node<'_, '_>,
     }
 }
 
-/// The name of a zone. Which zones there are is a matter of the machine that runs the controller; the form is checked here.
+/// The name of a zone.
 fn check_zone(errors: &mut Errors, zone: &Node<'_, '_>) {
     const PART_MAX: usize = 14;
     let name = zone.text();
@@ -83,7 +85,17 @@ fn check_zone(errors: &mut Errors, zone: &Node<'_, '_>) {
     } else if name.eq_ignore_ascii_case("Local") {
         let detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
         zone.invalid(errors, detail);
+    } else if !is_zone(name) {
+        zone.invalid(errors, format!("unknown time zone {name}"));
     }
+}
+
+/// Whether there is a zone of this name: those that upstream's binary carries with it (Go lib/time/zoneinfo.zip), in their order. A
+/// machine may know of more.
+fn is_zone(name: &str) -> bool {
+    const ZONES: &str = include_str!("zones.txt");
+    static SORTED: LazyLock<Vec<&str>> = LazyLock::new(|| ZONES.lines().collect());
+    SORTED.binary_search(&name).is_ok()
 }
 
 /// A field of a schedule: the least and the greatest value, and the names that stand for values.

@@ -502,6 +502,20 @@ fn cron_jobs() {
         &cron(&[("/spec/timeZone", json!("Amerika/../x"))]),
         &["spec.timeZone: Invalid value: \"Amerika/../x\": unknown time zone Amerika/../x"],
     );
+    for zone in [
+        "UTC",
+        "Etc/UTC",
+        "America/Argentina/Buenos_Aires",
+        "EST5EDT",
+        "Zulu",
+    ] {
+        create(crons, &cron(&[("/spec/timeZone", json!(zone))]), &[]);
+    }
+    create(
+        crons,
+        &cron(&[("/spec/timeZone", json!("Mars/Base"))]),
+        &["spec.timeZone: Invalid value: \"Mars/Base\": unknown time zone Mars/Base"],
+    );
     create(
         crons,
         &cron(&[("/spec/jobTemplate/spec/manualSelector", json!(true))]),
