@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use flate2::Compression;
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use jiff::{SignedDuration, Timestamp};
@@ -51,6 +51,8 @@ struct Kept {
     index: Option<(Arc<Registry>, Arc<Index>)>,
     /// Compressed documents by their hash and form: at most two for each name in the index, and two of the second version.
     documents: HashMap<(String, Format), Bytes>,
+    /// What the documents of the second version say of built-in kinds.
+    bases: HashMap<Format, Arc<v2::Base>>,
 }
 
 /// Which documents there are.
@@ -254,10 +256,23 @@ impl OpenApi {
         for version in v2::versions(registry) {
             custom.push(document::custom_schemas(server, version).await);
         }
-        let (registry, descriptions, format) = (registry.clone(), self.descriptions.clone(), key.1);
-        // Tens of milliseconds of work: not on a thread that serves others.
-        let made = tokio::task::spawn_blocking(move || v2::make(&registry, &custom, &*descriptions, format));
-        let document: Bytes = made.await.unwrap_or_default().into();
+        let format = key.1;
+        let base = self.kept.lock().bases.get(&format).cloned();
+        let (builtin, registry, descriptions) = (
+            server.builtin.clone(),
+            registry.clone(),
+            self.descriptions.clone(),
+        );
+        // Tens of milliseconds of work the first time: not on a thread that serves others.
+        let made = tokio::task::spawn_blocking(move || {
+            let base = base.unwrap_or_else(|| Arc::new(v2::base(&builtin, &*descriptions, format)));
+            let document = v2::make(&base, &registry, &custom, &*descriptions, format);
+            (base, Bytes::from(document))
+        });
+        let Ok((base, document)) = made.await else {
+            return Bytes::new();
+        };
+        self.kept.lock().bases.insert(format, base);
         self.keep(key, &document, index);
         document
     }
@@ -412,7 +427,7 @@ fn zip(text: &[u8]) -> Bytes {
 fn unzip(document: &[u8]) -> Bytes {
     let mut text = Vec::new();
     // It was written by `zip`.
-    let _ = GzDecoder::new(document).read_to_end(&mut text);
+    let _ = MultiGzDecoder::new(document).read_to_end(&mut text);
     text.into()
 }
 

@@ -2,11 +2,14 @@
 //!
 //! Upstream: kube-openapi `pkg/handler` and `pkg/builder`. kubectl before 1.29 reads the protobuf form to apply, explain and diff, and
 //! later ones where the third version cannot help. The document is written piece by piece from what the third version's documents are
-//! made of, so that its tree never exists as a whole.
+//! made of, so that its tree never exists as a whole. What it says of built-in kinds never changes and is kept compressed: only what
+//! definitions of custom resources add is written anew. A gzip text may have several members (RFC 1952, section 2.2), and of a protobuf
+//! message that comes twice the parts are merged.
 
 use std::collections::BTreeSet;
 use std::io::Write;
 
+use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use kubewright_schema::openapi::{Descriptions, Dialect, builtin_schema_to_v2};
@@ -17,25 +20,107 @@ use super::gnostic::{self, Form, v2 as messages};
 use super::{Format, roots};
 use crate::registry::{Registry, Version};
 
+/// What the document says of built-in kinds.
+#[derive(Debug)]
+pub(super) struct Base {
+    parts: Parts,
+    /// The paths and definitions that are there.
+    names: BTreeSet<String>,
+}
+
+/// Compressed parts of a document.
+#[derive(Debug)]
+struct Parts {
+    paths: Bytes,
+    definitions: Bytes,
+}
+
+/// Writes what the document says of built-in kinds.
+pub(super) fn base(builtin: &Registry, descriptions: &dyn Descriptions, format: Format) -> Base {
+    let write = |sink: &mut dyn Sink| {
+        let mut content = Content::new(sink, BTreeSet::new());
+        for root in roots::all(builtin) {
+            let (path, operations) = root.path();
+            content.path(&path, &operations);
+        }
+        for version in versions(builtin) {
+            content.paths_of(version);
+        }
+        content.builtin_definitions(descriptions);
+        content.names
+    };
+    match format {
+        Format::Json => {
+            let mut sink = Json::beginning();
+            let names = write(&mut sink);
+            Base {
+                parts: sink.finish(),
+                names,
+            }
+        }
+        Format::Protobuf => {
+            let mut sink = Protobuf::default();
+            let names = write(&mut sink);
+            Base {
+                parts: sink.finish(&frame()),
+                names,
+            }
+        }
+    }
+}
+
 /// Makes the document, compressed. `custom` has what definitions say, for each version in the order of the registry.
 pub(super) fn make(
+    base: &Base,
     registry: &Registry,
     custom: &[CustomSchemas],
     descriptions: &dyn Descriptions,
     format: Format,
 ) -> Vec<u8> {
-    match format {
+    let write = |sink: &mut dyn Sink| {
+        let mut content = Content::new(sink, base.names.clone());
+        for (version, custom) in versions(registry).zip(custom) {
+            let resources = version.resources.iter();
+            let resources: Vec<_> = resources
+                .filter(|resource| resource.model.custom().is_some())
+                .cloned()
+                .collect();
+            if resources.is_empty() {
+                continue;
+            }
+            let version = Version {
+                name: version.name.clone(),
+                resources,
+            };
+            content.paths_of(&version);
+            let mut schemas = Map::new();
+            document::add_custom(&mut schemas, &version, custom, descriptions, Dialect::V2);
+            for (name, schema) in &schemas {
+                content.definition(name, schema);
+            }
+        }
+        content.builtin_definitions(descriptions);
+    };
+    let parts = match format {
         Format::Json => {
-            let mut sink = Json::new();
-            write(registry, custom, descriptions, &mut sink);
+            let mut sink = Json::end();
+            write(&mut sink);
+            sink.definitions.put("}}");
             sink.finish()
         }
         Format::Protobuf => {
             let mut sink = Protobuf::default();
-            write(registry, custom, descriptions, &mut sink);
-            sink.finish()
+            write(&mut sink);
+            sink.finish(&Value::Object(Map::new()))
         }
-    }
+    };
+    let all = [
+        &base.parts.paths,
+        &parts.paths,
+        &base.parts.definitions,
+        &parts.definitions,
+    ];
+    all.map(|part| &part[..]).concat()
 }
 
 /// The versions in the order in which [`make`] wants what definitions say of them.
@@ -43,46 +128,59 @@ pub(super) fn versions(registry: &Registry) -> impl Iterator<Item = &Version> {
     registry.groups().iter().flat_map(|group| &group.versions)
 }
 
-/// What takes the pieces of a document: first all paths, then all definitions.
+/// What takes the entries of a document, in any order.
 trait Sink {
     fn path(&mut self, path: &str, operations: &Value);
     fn definition(&mut self, name: &str, schema: &Value);
 }
 
-fn write(
-    registry: &Registry,
-    custom: &[CustomSchemas],
-    descriptions: &dyn Descriptions,
-    sink: &mut impl Sink,
-) {
-    let mut referred = BTreeSet::new();
-    let mut add = |path: &str, operations: &Value| {
-        document::references(operations, &mut referred);
-        sink.path(path, &path_item(operations));
-    };
-    for root in roots::all(registry) {
-        let (path, operations) = root.path();
-        add(&path, &operations);
-    }
-    for version in versions(registry) {
-        let Value::Object(paths) = document::paths(version) else {
-            continue;
-        };
-        paths.iter().for_each(|(path, operations)| add(path, operations));
-    }
-    for (version, custom) in versions(registry).zip(custom) {
-        let mut schemas = Map::new();
-        document::add_custom(&mut schemas, version, custom, descriptions, Dialect::V2);
-        for (name, schema) in &schemas {
-            document::references(schema, &mut referred);
-            sink.definition(name, schema);
+/// Writes entries once each, and remembers which definitions they refer to.
+struct Content<'a> {
+    sink: &'a mut dyn Sink,
+    names: BTreeSet<String>,
+    referred: BTreeSet<String>,
+}
+
+impl<'a> Content<'a> {
+    fn new(sink: &'a mut dyn Sink, names: BTreeSet<String>) -> Self {
+        Self {
+            sink,
+            names,
+            referred: BTreeSet::new(),
         }
     }
-    let mut schemas = Map::new();
-    roots::add_schemas(&mut schemas, &referred, descriptions);
-    for (name, mut schema) in schemas {
-        builtin_schema_to_v2(&mut schema);
-        sink.definition(&name, &schema);
+
+    fn path(&mut self, path: &str, operations: &Value) {
+        if self.names.insert(path.to_owned()) {
+            document::references(operations, &mut self.referred);
+            self.sink.path(path, &path_item(operations));
+        }
+    }
+
+    fn paths_of(&mut self, version: &Version) {
+        let paths = document::paths(version);
+        for (path, operations) in paths.as_object().into_iter().flatten() {
+            self.path(path, operations);
+        }
+    }
+
+    fn definition(&mut self, name: &str, schema: &Value) {
+        if self.names.insert(name.to_owned()) {
+            document::references(schema, &mut self.referred);
+            self.sink.definition(name, schema);
+        }
+    }
+
+    /// The definitions of built-in kinds that were referred to.
+    fn builtin_definitions(&mut self, descriptions: &dyn Descriptions) {
+        let referred = std::mem::take(&mut self.referred);
+        let missing = referred.difference(&self.names).cloned().collect();
+        let mut schemas = Map::new();
+        roots::add_schemas(&mut schemas, &missing, descriptions);
+        for (name, mut schema) in schemas {
+            builtin_schema_to_v2(&mut schema);
+            self.definition(&name, &schema);
+        }
     }
 }
 
@@ -181,36 +279,32 @@ fn frame() -> Value {
     })
 }
 
-/// Writes JSON.
+/// Writes JSON: the beginning of a document, or its end.
 struct Json {
-    out: GzEncoder<Vec<u8>>,
-    /// The member that is open; `frame` before the first of them.
-    section: &'static str,
+    paths: Section,
+    definitions: Section,
 }
 
-impl Json {
-    fn new() -> Self {
-        let mut sink = Self {
+/// The entries of one member.
+struct Section {
+    out: GzEncoder<Vec<u8>>,
+    /// What comes before the next entry.
+    separator: &'static str,
+}
+
+impl Section {
+    fn new(beginning: &str, separator: &'static str) -> Self {
+        let mut section = Self {
             out: GzEncoder::new(Vec::new(), Compression::fast()),
-            section: "",
+            separator,
         };
-        for (name, value) in frame().as_object().into_iter().flatten() {
-            let before = if sink.section.is_empty() { "{" } else { "," };
-            sink.section = "frame";
-            sink.put(&format!("{before}{}:{value}", Value::from(name.as_str())));
-        }
-        sink
+        section.put(beginning);
+        section
     }
 
-    fn entry(&mut self, section: &'static str, name: &str, value: &Value) {
-        if self.section != section {
-            let before = if self.section == "frame" { "," } else { "}," };
-            self.put(&format!("{before}\"{section}\":{{"));
-            self.section = section;
-        } else {
-            self.put(",");
-        }
-        self.put(&format!("{}:{value}", Value::from(name)));
+    fn entry(&mut self, name: &str, value: &Value) {
+        let separator = std::mem::replace(&mut self.separator, ",");
+        self.put(&format!("{separator}{}:{value}", Value::from(name)));
     }
 
     fn put(&mut self, text: &str) {
@@ -218,19 +312,45 @@ impl Json {
         let _ = self.out.write_all(text.as_bytes());
     }
 
-    fn finish(mut self) -> Vec<u8> {
-        self.put(if self.section == "frame" { "}" } else { "}}" });
-        self.out.finish().unwrap_or_default()
+    fn finish(self) -> Bytes {
+        self.out.finish().unwrap_or_default().into()
+    }
+}
+
+impl Json {
+    /// All that comes before, and entries to begin with.
+    fn beginning() -> Self {
+        let frame = frame().to_string();
+        let frame = frame.strip_suffix('}').unwrap_or(&frame);
+        Self {
+            paths: Section::new(&format!("{frame},\"paths\":{{"), ""),
+            definitions: Section::new("},\"definitions\":{", ""),
+        }
+    }
+
+    /// Further entries, and what closes the document.
+    fn end() -> Self {
+        Self {
+            paths: Section::new("", ","),
+            definitions: Section::new("", ","),
+        }
+    }
+
+    fn finish(self) -> Parts {
+        Parts {
+            paths: self.paths.finish(),
+            definitions: self.definitions.finish(),
+        }
     }
 }
 
 impl Sink for Json {
     fn path(&mut self, path: &str, operations: &Value) {
-        self.entry("paths", path, operations);
+        self.paths.entry(path, operations);
     }
 
     fn definition(&mut self, name: &str, schema: &Value) {
-        self.entry("definitions", name, schema);
+        self.definitions.entry(name, schema);
     }
 }
 
@@ -242,11 +362,15 @@ struct Protobuf {
 }
 
 impl Protobuf {
-    fn finish(self) -> Vec<u8> {
-        let mut out = gnostic::encode(&messages::FRAME, &frame());
-        gnostic::write_bytes(&mut out, messages::PATHS, &self.paths);
-        gnostic::write_bytes(&mut out, messages::DEFINITIONS, &self.definitions);
-        super::zip(&out).into()
+    fn finish(self, frame: &Value) -> Parts {
+        let mut paths = gnostic::encode(&messages::FRAME, frame);
+        gnostic::write_bytes(&mut paths, messages::PATHS, &self.paths);
+        let mut definitions = Vec::new();
+        gnostic::write_bytes(&mut definitions, messages::DEFINITIONS, &self.definitions);
+        Parts {
+            paths: super::zip(&paths),
+            definitions: super::zip(&definitions),
+        }
     }
 }
 
