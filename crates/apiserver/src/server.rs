@@ -150,7 +150,8 @@ impl ApiServer {
             stop,
             options,
         });
-        bootstrap::create_objects(&server)
+        // It holds all of a write, and is awaited by whoever starts a server.
+        Box::pin(bootstrap::create_objects(&server))
             .await
             .map_err(|error: ApiError| StartError::Bootstrap {
                 message: error.status().message.clone(),

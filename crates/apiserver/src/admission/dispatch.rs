@@ -29,33 +29,14 @@ use crate::storage::Key;
 pub(crate) async fn mutate<'a>(
     call: &'a Call<'_>,
     attributes: impl FnOnce(Option<&Value>) -> Attributes<'a>,
-    mut object: Option<Value>,
+    object: Option<Value>,
 ) -> ApiResult<Option<Value>> {
     let Some(hooks) = hooks(call, Kind::Mutating).await? else {
         return Ok(object);
     };
     let attributes = attributes(object.as_ref());
-    let stage = Stage::new(call, attributes, Kind::Mutating, hooks);
-    let mut reinvoked = Reinvoked::default();
-    for round in [Round::First, Round::Again] {
-        for (index, hook) in stage.hooks.iter().enumerate() {
-            if round == Round::Again && !reinvoked.due.contains(&index) {
-                continue;
-            }
-            let Some(invocation) = stage.invocation(hook, object.as_ref()).await? else {
-                continue;
-            };
-            let outcome = stage.change(hook, &invocation, object.as_ref()).await;
-            if let Some(changed) = stage.settle(hook, outcome)?.flatten() {
-                reinvoked.require();
-                object = Some(changed);
-            }
-            if hook.is_reinvoked {
-                reinvoked.before.insert(index);
-            }
-        }
-    }
-    Ok(object)
+    // Boxed, so that writes that nobody is asked about do not carry it around.
+    Box::pin(Stage::new(call, attributes, Kind::Mutating, hooks).mutate(object)).await
 }
 
 /// Lets validating webhooks look at an object; at none where it is deleted.
@@ -72,20 +53,7 @@ pub(crate) async fn validate<'a>(
     let Some(hooks) = hooks(call, Kind::Validating).await? else {
         return Ok(());
     };
-    let stage = Stage::new(call, attributes(object), Kind::Validating, hooks);
-    let mut invocations = Vec::new();
-    for hook in stage.hooks.iter() {
-        if let Some(invocation) = stage.invocation(hook, object).await? {
-            invocations.push((hook, invocation));
-        }
-    }
-    let calls = invocations
-        .iter()
-        .map(|(hook, invocation)| async { stage.settle(hook, stage.ask(hook, invocation, object).await) });
-    for outcome in join_all(calls).await {
-        outcome?;
-    }
-    Ok(())
+    Box::pin(Stage::new(call, attributes(object), Kind::Validating, hooks).validate(object)).await
 }
 
 /// The webhooks that are configured; `None` where none is asked.
@@ -168,6 +136,47 @@ impl<'a> Stage<'a> {
             hooks,
             registry: call.server.registry(),
         }
+    }
+
+    /// Asks one hook after the other, and again those that are due.
+    async fn mutate(&self, mut object: Option<Value>) -> ApiResult<Option<Value>> {
+        let mut reinvoked = Reinvoked::default();
+        for round in [Round::First, Round::Again] {
+            for (index, hook) in self.hooks.iter().enumerate() {
+                if round == Round::Again && !reinvoked.due.contains(&index) {
+                    continue;
+                }
+                let Some(invocation) = self.invocation(hook, object.as_ref()).await? else {
+                    continue;
+                };
+                let outcome = self.change(hook, &invocation, object.as_ref()).await;
+                if let Some(changed) = self.settle(hook, outcome)?.flatten() {
+                    reinvoked.require();
+                    object = Some(changed);
+                }
+                if hook.is_reinvoked {
+                    reinvoked.before.insert(index);
+                }
+            }
+        }
+        Ok(object)
+    }
+
+    /// Asks all hooks at once.
+    async fn validate(&self, object: Option<&Value>) -> ApiResult<()> {
+        let mut invocations = Vec::new();
+        for hook in self.hooks.iter() {
+            if let Some(invocation) = self.invocation(hook, object).await? {
+                invocations.push((hook, invocation));
+            }
+        }
+        let calls = invocations
+            .iter()
+            .map(|(hook, invocation)| async { self.settle(hook, self.ask(hook, invocation, object).await) });
+        for outcome in join_all(calls).await {
+            outcome?;
+        }
+        Ok(())
     }
 
     /// For which resource a hook is to be called, if at all.

@@ -244,6 +244,7 @@ proptest! {
     ) {
         for (served, stored, mut object) in objects {
             object["kind"] = json!(stored.kind);
+            drop_empty(&mut object, "exactly");
             let (served_version, stored_version) = (served.api_version(), stored.api_version());
             let round = |object: &Value| {
                 let mut object = object.clone();
@@ -263,6 +264,21 @@ proptest! {
                 kind => prop_assert_eq!(back, object, "{}", kind),
             }
         }
+    }
+}
+
+/// Drops members of that name that are empty objects: no object has them once it is in shape, and a version that keeps what is in them
+/// elsewhere cannot tell them from none, as upstream's cannot.
+fn drop_empty(value: &mut Value, name: &str) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|member, value| {
+                member != name || value.as_object().is_none_or(|value| !value.is_empty())
+            });
+            members.values_mut().for_each(|value| drop_empty(value, name));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|value| drop_empty(value, name)),
+        _ => {}
     }
 }
 
