@@ -5,7 +5,7 @@
 use kubewright_core::{GroupResource, LabelSelector, Status, StatusCause, StatusDetails, StatusReason};
 use serde_json::{Map, Value, json};
 
-use super::value::{at, int_at, list_at, str_at};
+use super::value::{at, int_at, list_at, set_condition, str_at};
 use crate::error::{ApiError, ApiResult};
 
 /// Whether a pod may go whatever its budgets say: it never ran, has ended, or is going already.
@@ -109,32 +109,6 @@ pub(crate) fn mark_pod(pod: &mut Value, now: &str) {
         }),
         now,
     );
-}
-
-/// Sets a condition of a pod; the time of its last transition stays where its status does (pkg/api/pod/util.go
-/// `UpdatePodCondition`).
-pub(crate) fn set_condition(pod: &mut Value, mut condition: Value, now: &str) {
-    let Some(fields) = pod.as_object_mut() else { return };
-    let status = fields.entry("status").or_insert_with(|| json!({}));
-    let Some(status) = status.as_object_mut() else {
-        return;
-    };
-    let conditions = status.entry("conditions").or_insert_with(|| json!([]));
-    let Some(conditions) = conditions.as_array_mut() else {
-        return;
-    };
-    let present = conditions
-        .iter_mut()
-        .find(|present| present["type"] == condition["type"]);
-    let since = match &present {
-        Some(present) if present["status"] == condition["status"] => present["lastTransitionTime"].clone(),
-        _ => now.into(),
-    };
-    condition["lastTransitionTime"] = since;
-    match present {
-        Some(present) => *present = condition,
-        None => conditions.push(condition),
-    }
 }
 
 fn count(budget: &Value, field: &str) -> i64 {

@@ -1,6 +1,6 @@
 //! Small readers over JSON objects that see them as Go would: absent, `null` and the zero value are one thing.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// A JSON object, as the built-in tables hand it round.
 pub(crate) type Object = Map<String, Value>;
@@ -141,6 +141,41 @@ fn is_empty(value: Option<&Value>) -> bool {
         Some(Value::Array(items)) => items.is_empty(),
         Some(Value::Object(fields)) => fields.values().all(|value| is_empty(Some(value))),
         Some(_) => false,
+    }
+}
+
+/// Sets a condition in the status of an object; the time of its last transition stays where its own status does (pkg/api/pod/util.go
+/// `UpdatePodCondition`, apiextensions pkg/apihelpers `SetCRDCondition`).
+pub(crate) fn set_condition(object: &mut Value, mut condition: Value, now: &str) {
+    let Some(fields) = object.as_object_mut() else {
+        return;
+    };
+    let status = fields.entry("status").or_insert_with(|| json!({}));
+    let Some(status) = status.as_object_mut() else {
+        return;
+    };
+    let conditions = status.entry("conditions").or_insert_with(|| json!([]));
+    if conditions.is_null() {
+        *conditions = json!([]);
+    }
+    let Some(conditions) = conditions.as_array_mut() else {
+        return;
+    };
+    let present = conditions
+        .iter_mut()
+        .find(|present| present["type"] == condition["type"]);
+    let since = match &present {
+        Some(present)
+            if present["status"] == condition["status"] && present["lastTransitionTime"].is_string() =>
+        {
+            present["lastTransitionTime"].clone()
+        }
+        _ => now.into(),
+    };
+    condition["lastTransitionTime"] = since;
+    match present {
+        Some(present) => *present = condition,
+        None => conditions.push(condition),
     }
 }
 

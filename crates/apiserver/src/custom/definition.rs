@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::builtin::value::set_condition;
 use crate::webhook::ClientConfig;
 
 /// A definition as it is stored. Schemas stay text until they are compiled, since most changes of a definition are changes
@@ -222,43 +223,13 @@ impl Condition {
     /// Sets the condition within the status of a stored definition. Its time changes with its status alone
     /// (apiextensions pkg/apihelpers `SetCRDCondition`).
     pub(super) fn set_in(&self, definition: &mut Value, now: &str) {
-        let Some(fields) = definition.as_object_mut() else {
-            return;
-        };
-        let status = fields
-            .entry("status")
-            .or_insert_with(|| Value::Object(serde_json::Map::new()));
-        let Some(status) = status.as_object_mut() else {
-            return;
-        };
-        let conditions = status
-            .entry("conditions")
-            .or_insert_with(|| Value::Array(Vec::new()));
-        if conditions.is_null() {
-            *conditions = Value::Array(Vec::new());
-        }
-        let Some(conditions) = conditions.as_array_mut() else {
-            return;
-        };
-        let present = conditions
-            .iter()
-            .position(|condition| condition["type"] == *self.kind);
-        let since = present
-            .and_then(|at| conditions.get(at))
-            .filter(|condition| condition["status"] == *self.status)
-            .and_then(|condition| condition["lastTransitionTime"].as_str())
-            .unwrap_or(now);
-        let new = serde_json::json!({
+        let condition = serde_json::json!({
             "type": self.kind,
             "status": self.status,
-            "lastTransitionTime": since,
             "reason": self.reason,
             "message": self.message,
         });
-        match present.and_then(|at| conditions.get_mut(at)) {
-            Some(condition) => *condition = new,
-            None => conditions.push(new),
-        }
+        set_condition(definition, condition, now);
     }
 }
 

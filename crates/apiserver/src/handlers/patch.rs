@@ -238,6 +238,7 @@ fn patched(call: &Call<'_>, patch: &ReadPatch, current: &Value, options: &WriteO
         patched["apiVersion"] = call.resource.api_version().into();
         patched["kind"] = call.resource.kind.as_str().into();
     }
+    write::check_custom_kind(call, &patched)?;
     let findings = patch.findings.clone();
     let mut object = write::reshape(call, patched, findings, options, dialect).map_err(|why| {
         // Upstream shows a strategic merge patch, and of the others what they come to.

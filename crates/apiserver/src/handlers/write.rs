@@ -91,13 +91,29 @@ fn expect_custom_kind(object: &mut Value, expect: &GroupVersionKind, body: &Byte
         ))
         .into());
     }
-    let error = FieldError::invalid(
-        FieldPath::new("kind"),
-        kind.clone(),
-        format!("must be {}", expect.kind),
-    );
+    Err(other_custom_kind(object, &kind, expect))
+}
+
+/// 422 for a custom resource that says it is of another kind.
+fn other_custom_kind(object: &Value, kind: &str, expect: &GroupVersionKind) -> ApiError {
+    let path = FieldPath::new("kind");
+    let error = FieldError::invalid(path, kind, format!("must be {}", expect.kind));
     let name = meta(object, "name");
-    Err(Status::invalid(&GroupKind::new(&expect.group, kind), name, &[error]).into())
+    Status::invalid(&GroupKind::new(&expect.group, kind), name, &[error]).into()
+}
+
+/// Whether what a patch made of a custom resource is of another kind.
+///
+/// # Errors
+/// 422 for one that is.
+pub(crate) fn check_custom_kind(call: &Call<'_>, object: &Value) -> ApiResult<()> {
+    let expect = call.resource.gvk();
+    match object["kind"].as_str() {
+        Some(kind) if call.resource.model.custom().is_some() && !kind.is_empty() && kind != expect.kind => {
+            Err(other_custom_kind(object, kind, &expect))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The same for what a patch came to; `findings` are those of the patch itself.

@@ -422,3 +422,22 @@ async fn what_is_older_than_the_collector_leaves_its_dependents() {
         server.refused(format!("GET {path}/a"), 404, "not found").await;
     }
 }
+
+#[tokio::test]
+async fn a_definition_that_is_deleted_says_that_it_ends() {
+    let server = Server::start().await;
+    server.define_widgets().await;
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com";
+    let ending = server.ok(format!("DELETE {path}")).await;
+    assert!(ending["metadata"]["deletionTimestamp"].is_string());
+    let conditions = ending["status"]["conditions"].as_array().unwrap();
+    let found = conditions
+        .iter()
+        .find(|condition| condition["type"] == "Terminating");
+    let found = found.map(|found| (text(&found["status"]), text(&found["reason"])));
+    assert_eq!(found, Some(("True", "InstanceDeletionPending")));
+    // Nothing of its kind is there, so it goes at once.
+    while server.ask(format!("GET {path}")).await.code != 404 {
+        tokio::task::yield_now().await;
+    }
+}

@@ -253,3 +253,25 @@ async fn strict_patches_refuse_fields_that_do_not_belong() {
         );
     }
 }
+
+/// A custom resource stays what it is, and says so in validation's words (apiextensions `pkg/registry/customresource/validator.go`).
+#[tokio::test]
+async fn a_patch_makes_no_other_kind() {
+    let server = Server::start().await;
+    server.define_widgets().await;
+    let widgets = "/apis/example.com/v1/namespaces/default/widgets";
+    server
+        .ok(Ask::json(format!("POST {widgets}"), &widget("a")))
+        .await;
+    for (media_type, body) in [
+        ("application/merge-patch+json", r#"{"kind":"Gadget"}"#),
+        (
+            "application/json-patch+json",
+            r#"[{"op":"replace","path":"/kind","value":"Gadget"}]"#,
+        ),
+    ] {
+        let ask = Ask::new(format!("PATCH {widgets}/a")).typed(media_type, body);
+        let text = "Gadget.example.com \"a\" is invalid: kind: Invalid value: \"Gadget\": must be Widget";
+        server.refused(ask, 422, text).await;
+    }
+}

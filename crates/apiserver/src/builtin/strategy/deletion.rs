@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use kubewright_core::{DeleteOptions, PropagationPolicy};
 use serde_json::{Value, json};
 
-use super::super::value::{int_at, list_at, str_at};
+use super::super::value::{int_at, list_at, set_condition, str_at};
 use super::{Dependents, Strategy};
 
 /// What a delete does to an object.
@@ -44,6 +44,7 @@ pub(crate) fn delete(
     if let Some(finalizer) = strategy.finalizer_on_delete.filter(|_| !is_ending) {
         set(&mut new, "deletionTimestamp", now.to_string());
         add_finalizer(&mut new, finalizer);
+        set_condition(&mut new, ending_condition(), &now.to_string());
         return marked(new, old);
     }
     let grace = match begin(strategy, &mut new, options, now) {
@@ -62,6 +63,14 @@ pub(crate) fn delete(
         Some(0) if !is_held => DeleteStep::MarkThenRemove(new),
         Some(_) => marked(new, old),
     }
+}
+
+/// What a definition of custom resources says once it is to go.
+fn ending_condition() -> Value {
+    json!({
+        "type": "Terminating", "status": "True", "reason": "InstanceDeletionPending",
+        "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+    })
 }
 
 fn marked(new: Value, old: &Value) -> DeleteStep {
