@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use kubewright_core::{GroupResource, LabelSelector, Status};
+use kubewright_core::{GroupResource, GroupVersionKind, LabelSelector, Status};
+use kubewright_kinds as kinds;
 use kubewright_smd::json;
 use serde_json::{Map, Value};
 
@@ -16,7 +17,7 @@ use crate::codec;
 use crate::error::{ApiError, ApiResult};
 use crate::handlers::{Call, from_storage, to_storage};
 use crate::ids;
-use crate::registry::{Registry, Resource};
+use crate::registry::{Model, Registry, Resource};
 use crate::server::Server;
 use crate::storage::Key;
 
@@ -243,6 +244,8 @@ impl<'a> Stage<'a> {
         };
         if is_whole {
             reshape(resource, &mut patched).map_err(internal)?;
+        } else {
+            reshape_part(&self.attributes.kind, &mut patched).map_err(internal)?;
         }
         if patched == sent {
             return Ok(None);
@@ -331,6 +334,18 @@ fn reshape(resource: &Resource, object: &mut Value) -> Result<(), String> {
         .model
         .default(&resource.group, &resource.version, &resource.kind, object);
     Ok(())
+}
+
+/// The same for the object of a subresource that has a kind of its own.
+fn reshape_part(kind: &GroupVersionKind, object: &mut Value) -> Result<(), String> {
+    codec::expect_kind(object, kind).map_err(|fault| fault.to_string())?;
+    match kinds::table().kind(&kind.group, &kind.version, &kind.kind) {
+        Some(ty) => Model::Builtin(ty)
+            .normalize(object)
+            .type_error
+            .map_or(Ok(()), Err),
+        None => Ok(()),
+    }
 }
 
 async fn convert_some(

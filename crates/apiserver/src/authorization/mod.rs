@@ -25,8 +25,9 @@ pub enum Authorization {
     /// Roles and their bindings, as kube-apiserver's `--authorization-mode=RBAC`; the group `system:masters` may do everything. The
     /// server makes upstream's default roles and bindings when it starts.
     ///
-    /// Unlike upstream's, this does not keep those who may write roles or bindings from granting what they do not have themselves: the
-    /// verbs `escalate` and `bind` are not asked for. Roles with an `aggregationRule` are filled once, when they are made.
+    /// This is no boundary yet against those who may write roles or bindings, or approve certificates: unlike upstream's, it does not
+    /// keep them from granting what they do not have themselves (the verbs `escalate`, `bind` and `approve` on signers are not asked
+    /// for). Roles with an `aggregationRule` are filled once, when they are made; rules with `resourceNames` allow no list or watch.
     Rbac,
 }
 
@@ -166,6 +167,18 @@ impl Rules {
     /// 403 in the words of apiserver pkg/endpoints/handlers/responsewriters/errors.go, which users and tests match.
     pub(crate) fn authorize_resource(&self, identity: &Identity, info: &RequestInfo<'_>) -> ApiResult<()> {
         self.authorize(identity, &Attempt::of(info))
+    }
+
+    /// Lets an update or a patch make the object that is not there (apiserver pkg/endpoints/handlers/update.go `withAuthorization`).
+    ///
+    /// # Errors
+    /// 403, likewise.
+    pub(crate) fn authorize_creation(&self, identity: &Identity, info: &RequestInfo<'_>) -> ApiResult<()> {
+        let attempt = Attempt {
+            verb: "create",
+            ..Attempt::of(info)
+        };
+        self.authorize(identity, &attempt)
     }
 
     /// Lets somebody act as another.

@@ -221,6 +221,41 @@ async fn requests_are_let_through_or_refused_in_upstreams_words() {
     assert_eq!(get(&server, anonymous, "/api").await.0, 403);
 }
 
+/// A change makes what is not there only for those who may make it.
+#[tokio::test]
+async fn updates_and_patches_do_not_create_for_those_who_may_not() {
+    let server = server().await;
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "changes"},
+        "rules": [{"verbs": ["update", "patch"], "apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}],
+    });
+    server
+        .post(&format!("{RBAC}/namespaces/default/roles"), &role)
+        .await
+        .ok();
+    bind(&server, "default", "changes", "Role/changes", &[user("changer")]).await;
+    let path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/a";
+    let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "a"}});
+    let ask = async |who: &str, request: http::request::Builder| {
+        let request = request.header("impersonate-user", who);
+        server.call(request, lease.to_string()).await
+    };
+    let put = || Request::put(path).header("content-type", "application/json");
+    let apply = || {
+        Request::patch(format!("{path}?fieldManager=x"))
+            .header("content-type", "application/apply-patch+yaml")
+    };
+    let refused = "leases.coordination.k8s.io \"a\" is forbidden: User \"changer\" cannot create resource \"leases\" in API group \
+                   \"coordination.k8s.io\" in the namespace \"default\"";
+    assert_eq!(ask("changer", put()).await.message(403), refused);
+    assert_eq!(ask("changer", apply()).await.message(403), refused);
+    let made = server
+        .post("/apis/coordination.k8s.io/v1/namespaces/default/leases", &lease)
+        .await;
+    made.ok();
+    assert_eq!(ask("changer", apply()).await.code, 200);
+}
+
 #[tokio::test]
 async fn a_written_role_is_in_force_when_the_answer_is_there() {
     let server = server().await;

@@ -107,7 +107,7 @@ impl<'a> Change<'a> {
         let (old_scale, new_scale) = (scale::of(self.old, paths), scale::of(&new, paths));
         let attributes = |object: Option<&Value>| self.attributes(object, &old_scale);
         let mutated = admission::mutate(self.call, attributes, Some(new_scale.clone())).await?;
-        let mutated = mutated.unwrap_or_default();
+        let mutated = scale::check(self.call, mutated.unwrap_or_default())?;
         if mutated != new_scale {
             scale::set_replicas(&mut new, &mutated, paths);
         }

@@ -34,12 +34,14 @@ pub(crate) async fn apply(
     let owners = call.owners(&options);
     let may_create = call.info.subresource.is_empty();
     for _ in 0..GUARANTEED_UPDATE_TRIES {
+        let mut is_there = false;
         let result = update::change(call, &options, |live| {
+            is_there = true;
             merge(call, &owners, Some(live), &config, &options)
         })
         .await;
         let (code, result) = match result {
-            Err(error) if may_create && error.status().reason == StatusReason::NotFound => {
+            Err(error) if may_create && !is_there && error.status().reason == StatusReason::NotFound => {
                 let merge = || merge(call, &owners, None, &config, &options);
                 let object = call.settled(merge).await?;
                 let created = create::store(call, object, Origin::Update, &options).await;

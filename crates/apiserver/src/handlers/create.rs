@@ -47,6 +47,13 @@ pub(super) async fn store(
     let name = meta(&object, "name");
     lifecycle::check_namespace(call, if name.is_empty() { "Unknown" } else { name }).await?;
     let mut object = admitted::mutate_new(call, object, options).await?;
+    // A webhook moves nothing elsewhere.
+    place(call, &mut object)?;
+    if origin == Origin::Update {
+        // What lets somebody change an object does not let them make it.
+        let rules = call.server.rules().await?;
+        rules.authorize_creation(&call.identity, &call.info)?;
+    }
     metadata::wipe(&mut object);
     if meta(&object, "generateName").is_empty() || !meta(&object, "name").is_empty() {
         return try_store(call, object, origin, options).await;

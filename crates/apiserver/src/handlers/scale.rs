@@ -163,7 +163,7 @@ fn patched(call: &Call<'_>, scale: &Value, patched: Value) -> ApiResult<Value> {
 ///
 /// # Errors
 /// 422 for a negative number, 400 for what is none.
-fn check(call: &Call<'_>, scale: Value) -> ApiResult<Value> {
+pub(super) fn check(call: &Call<'_>, scale: Value) -> ApiResult<Value> {
     let name = call.name()?;
     let kind = GroupKind::new("autoscaling", "Scale");
     let path = FieldPath::new("spec").child("replicas");

@@ -132,13 +132,14 @@ async fn change_by(
         .map_err(|error| call.storage_error(error))?;
     let mut current = read.ok_or_else(|| ApiError::from(Status::not_found(&call.group_resource(), name)))?;
     for _ in 0..GUARANTEED_UPDATE_TRIES {
-        let mut context = WriteContext::new(call, options).await?;
         let old = from_storage(call.server, &call.resource, call.server.recent.take(&current)).await?;
         let mut new = call.settled(|| make(&old)).await?;
         let admitted = matches!(rules, Rules::Of(_)).then(|| Change::new(call, options, &old));
         if let Some(change) = &admitted {
             new = change.mutate(new).await?;
         }
+        // From here on, not before: a webhook may write what this locks.
+        let mut context = WriteContext::new(call, options).await?;
         prepare(call, rules, &mut new, &old, &mut context)?;
         if let Some(change) = &admitted {
             change.validate(&new).await?;

@@ -21,7 +21,7 @@ struct Hooks {
 }
 
 impl Hooks {
-    /// A handler whose path says what it answers: `/allow`, `/warn`, `/deny`, `/deny/CODE`, `/patch/NAME` (which adds a label of that name, or
+    /// A handler whose path says what it answers: `/set/FIELD/OF/OBJECT`, `/allow`, `/warn`, `/deny`, `/deny/CODE`, `/patch/NAME` (which adds a label of that name, or
     /// counts it up), `/text/TEXT`, `/huge`, `/close`, and `/code/CODE`.
     async fn start() -> Self {
         let questions = Questions::default();
@@ -100,6 +100,12 @@ async fn answer(request: Request<Body>, questions: &Questions) -> Response<Body>
                     json!([{"op": "add", "path": "/metadata/labels", "value": {rest: count.to_string()}}])
                 }
             };
+            response["patch"] = base64(&patch.to_string()).into();
+            response["patchType"] = "JSONPatch".into();
+        }
+        // A text where another value belongs, or another one.
+        "set" => {
+            let patch = json!([{"op": "add", "path": format!("/{rest}"), "value": "odd"}]);
             response["patch"] = base64(&patch.to_string()).into();
             response["patchType"] = "JSONPatch".into();
         }
@@ -526,6 +532,44 @@ async fn what_is_made_and_not_kept() {
     let ask = Ask::json("POST /api/v1/namespaces/none/configmaps", &config_map("a", "1"));
     server.refused(ask, 404, "namespaces \"none\" not found").await;
     assert_eq!(hooks.asked().len(), 0);
+}
+
+/// What a webhook makes of an object stays where it was sent, and of its kind.
+#[tokio::test]
+async fn what_webhooks_may_not_make_of_an_object() {
+    let (hooks, server) = (Hooks::start().await, calling_server().await);
+    let deployments = "/apis/apps/v1/namespaces/default/deployments";
+    server
+        .ok(Ask::json(format!("POST {deployments}"), &deployment("a")))
+        .await;
+    let scale = Ask::new(format!("PATCH {deployments}/a/scale"))
+        .typed("application/merge-patch+json", r#"{"spec":{"replicas":2}}"#);
+    let rules = json!([{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["configmaps", "deployments/scale"]}]);
+    for (path, ask, code, text) in [
+        (
+            "/set/metadata/namespace",
+            post("a"),
+            400,
+            "the namespace of the provided object does not match",
+        ),
+        ("/set/kind", post("a"), 500, "Internal error occurred: "),
+        (
+            "/set/data",
+            post("a"),
+            500,
+            "Internal error occurred: json: cannot unmarshal string",
+        ),
+        (
+            "/set/spec/replicas",
+            scale,
+            500,
+            "Internal error occurred: json: cannot unmarshal string",
+        ),
+    ] {
+        configure_mutating(&server, "a", &[hooks.hook(path, &json!({"rules": rules}))]).await;
+        server.refused(ask, code, text).await;
+        clear(&server).await;
+    }
 }
 
 #[tokio::test]
