@@ -148,6 +148,7 @@ impl ApiServer {
             recent: Recent::default(),
             hooks: Hooks::default(),
             stop,
+            published: watch::Sender::default(),
             options,
         });
         // It holds all of a write, and is awaited by whoever starts a server.
@@ -210,6 +211,8 @@ pub(crate) struct Server {
     pub(crate) hooks: Hooks,
     /// True once the server is to end.
     pub(crate) stop: watch::Sender<bool>,
+    /// Sends whenever other custom resources are served than before.
+    pub(crate) published: watch::Sender<()>,
 }
 
 impl Server {

@@ -340,6 +340,7 @@ impl Follower {
             order.then_with(|| a.plural.cmp(&b.plural))
         });
         *server.registry.write() = Arc::new(server.builtin.with_custom(served));
+        server.published.send_replace(());
     }
 
     /// Writes decisions into the definitions. Says whether there is news to look at.

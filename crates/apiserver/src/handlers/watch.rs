@@ -72,6 +72,7 @@ pub(crate) async fn watch(call: &Call<'_>) -> ApiResult<Response<Body>> {
         last_bookmark: timeout < BEFORE_END,
         alarm: Box::pin(tokio::time::sleep_until(now)),
         stopped: stopped(server),
+        published: call.resource.model.custom().map(|_| published(server)),
         ended: false,
         prefix: extent.prefix,
     };
@@ -175,6 +176,8 @@ struct EventStream {
     alarm: Pin<Box<Sleep>>,
     /// Ready once the server is to end; not polled after that.
     stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// Ready once other custom resources are served; there for these alone.
+    published: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     ended: bool,
 }
 
@@ -187,10 +190,21 @@ fn stopped(server: &Server) -> Pin<Box<dyn Future<Output = ()> + Send>> {
     })
 }
 
+/// Ready once other custom resources are served than now.
+fn published(server: &Server) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    let mut published = server.published.subscribe();
+    Box::pin(async move {
+        // A server that is gone has ended.
+        let _ = published.changed().await;
+    })
+}
+
 /// What woke the stream up.
 enum Wake {
     Items(Result<(), StorageError>),
     Bookmark,
+    /// Perhaps the kind is another one now, or gone.
+    Published,
     End,
 }
 
@@ -201,17 +215,22 @@ impl EventStream {
             if self.ended {
                 return None;
             }
-            if self.watch.is_none()
-                && let Err(error) = self.open().await
-            {
-                return Some(self.fail(error));
+            if self.watch.is_none() {
+                if let Err(error) = self.open().await {
+                    return Some(self.fail(error));
+                }
+                // Since the request was routed.
+                if !self.keep_up() {
+                    return None;
+                }
             }
             let wake = self.wait().await;
             let is_served = self.keep_up();
             let chunk = match wake {
                 Wake::End => return None,
                 // The last events of a kind that is gone were sent.
-                Wake::Bookmark if !is_served && self.is_drained() => return None,
+                Wake::Bookmark | Wake::Published if !is_served && self.is_drained() => return None,
+                Wake::Published => None,
                 Wake::Bookmark => self.bookmark(),
                 Wake::Items(Ok(())) => self.take_batch().await,
                 Wake::Items(Err(error)) => {
@@ -322,6 +341,12 @@ impl EventStream {
             }
             if self.stopped.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(Wake::End);
+            }
+            if let Some(present) = &mut self.published
+                && present.as_mut().poll(cx).is_ready()
+            {
+                *present = published(&self.server);
+                return Poll::Ready(Wake::Published);
             }
             self.alarm.as_mut().poll(cx).map(|()| time_is_up(self.deadline))
         })
