@@ -30,11 +30,6 @@ impl Events {
             self.read.extend_from_slice(&chunk);
         }
     }
-
-    /// Whether the watch ends, and not in the middle of an event, when something comes of it.
-    pub(crate) async fn is_over(&mut self) -> bool {
-        self.read.is_empty() && self.body.chunk().await.unwrap().is_none()
-    }
 }
 
 /// What came back.

@@ -396,27 +396,6 @@ async fn an_open_watch_takes_up_a_changed_definition() {
     assert_eq!(watch.next().await["object"]["spec"], json!({"extra": "x"}));
 }
 
-/// Long before a bookmark would be due.
-#[tokio::test]
-async fn watches_of_a_version_that_is_no_longer_served_end() {
-    let server = TestServer::start().await;
-    server.define(&gadgets()).await;
-    let mut ends = server
-        .watch("/apis/example.com/v1alpha1/gadgets?watch=true")
-        .await;
-    let mut goes_on = server.watch("/apis/example.com/v1/gadgets?watch=true").await;
-    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gadgets.example.com";
-    let mut definition = server.get(path).await.ok();
-    for version in definition["spec"]["versions"].as_array_mut().unwrap() {
-        version["served"] = (version["name"] == "v1").into();
-    }
-    server.put(path, &definition).await.ok();
-    assert!(ends.is_over().await);
-    let gadget = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "a"}});
-    server.post("/apis/example.com/v1/gadgets", &gadget).await.ok();
-    assert_eq!(goes_on.next().await["object"]["metadata"]["name"], "a");
-}
-
 #[tokio::test]
 async fn a_definition_takes_its_instances_along() {
     let server = TestServer::start().await;

@@ -577,3 +577,21 @@ async fn webhooks_that_cannot_be_reached() {
         .refused(format!("GET {V2}/a"), 500, "Options::crypto")
         .await;
 }
+
+/// Long before a bookmark would be due.
+#[tokio::test]
+async fn watches_of_a_version_that_is_no_longer_served_end() {
+    let (hook, server) = (Hook::start().await, calling_server().await);
+    define(&server, &definition(&hook.by_url(), "v1")).await;
+    let mut ends = server.watch(&format!("{V2}?watch=true")).await;
+    let mut goes_on = server.watch(&format!("{V1}?watch=true")).await;
+    let path = format!("{DEFINITIONS}/orders.shop.example.com");
+    let mut present = server.ok(format!("GET {path}")).await;
+    present["spec"]["versions"][1]["served"] = false.into();
+    server.ok(Ask::json(format!("PUT {path}"), &present)).await;
+    assert_eq!(ends.next().await, None);
+    server
+        .ok(Ask::json(format!("POST {V1}"), &order("v1", "a", json!({}))))
+        .await;
+    assert_eq!(goes_on.names(1).await, ["ADDED a"]);
+}
