@@ -4,7 +4,8 @@
 //! server; its [`service`](ApiServer::service) answers requests, from a client in the same process or from
 //! [`kubewright_net::serve`] behind a socket.
 //!
-//! What it is not: it runs nothing (controllers are a crate of their own) and speaks to no network by itself.
+//! What it is not: it runs nothing (controllers are a crate of their own) and listens nowhere. Of itself it connects only to the webhooks that
+//! objects in it name, with the cryptography of [`Options::crypto`].
 //!
 //! ```
 //! use http::Request;
@@ -22,7 +23,8 @@
 //! ```
 //!
 //! The way of a request, each step a module: `chain` (audit id, `authentication`, `impersonation`, `authorization`), `request` (path, options, media
-//! types), `registry` (what is served, `custom` kinds among it), `handlers` (verbs), `codec` and `builtin` (what kinds need), [`storage`].
+//! types), `registry` (what is served, `custom` kinds among it), `handlers` (verbs), `admission` (which webhooks are
+//! asked, by `webhook`), `codec` and `builtin` (what kinds need), [`storage`].
 
 mod admission;
 mod authentication;

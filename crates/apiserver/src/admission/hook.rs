@@ -99,7 +99,7 @@ impl Hook {
         }
     }
 
-    /// For which resource the hook is to be called, if at all. `namespace_labels` are asked for only where it selects namespaces.
+    /// For which resource the hook is to be called, if at all. Which namespaces it selects, `namespaces` tells.
     ///
     /// # Errors
     /// A selector that cannot be read, of a hook whose rules match.
