@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::StatusCause;
+use crate::{StatusCause, go_json};
 
 /// A path to a field: `spec.containers[0].name`, `metadata.labels[app.kubernetes.io/name]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -229,10 +229,10 @@ impl FieldError {
             | (None, _) => {}
             (Some(value), _) => {
                 text.push_str(": ");
-                // Upstream quotes texts as Go does, and prints other values as JSON.
+                // Upstream quotes texts as Go does, and prints other values as Go's JSON.
                 match value {
                     Value::String(value) => go_quote(&mut text, value),
-                    other => text.push_str(&other.to_string()),
+                    other => text.push_str(&go_json(other)),
                 }
             }
         }

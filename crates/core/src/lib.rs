@@ -21,6 +21,7 @@ mod api_resource;
 mod conversion_review;
 mod dynamic;
 mod field_error;
+mod go_json;
 mod gvk;
 mod list;
 mod object_key;
@@ -39,6 +40,7 @@ pub use api_resource::{ApiResource, Scope};
 pub use conversion_review::{ConversionRequest, ConversionResponse, ConversionReview};
 pub use dynamic::{DynamicObject, PartialObject, TypeMeta};
 pub use field_error::{FieldError, FieldErrorKind, FieldPath};
+pub use go_json::{go_json, go_json_indented};
 pub use gvk::{
     GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, ParseGroupVersionError,
 };

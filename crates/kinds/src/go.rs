@@ -23,6 +23,7 @@ use std::sync::OnceLock;
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 
 use crate::model::{Field, Presence, Type, Value};
+use crate::table;
 
 /// A value as Go's encoder shows the internal type that stands for it: with all fields, and Go's names.
 ///
@@ -80,9 +81,58 @@ impl Serialize for Internal<'_> {
                 }
                 map.end()
             }
+            (Value::SchemaOrBool, Json::Bool(allows)) => schema_or(serializer, None, "Allows", allows),
+            (Value::SchemaOrBool, Json::Object(_)) => {
+                schema_or(serializer, Some(self.value), "Allows", &true)
+            }
+            (Value::SchemaOrArray, Json::Array(items)) => {
+                let schemas: Vec<_> = items.iter().map(Schema).collect();
+                schema_or(serializer, None, "JSONSchemas", &schemas)
+            }
+            (Value::SchemaOrArray, Json::Object(_)) => {
+                schema_or(serializer, Some(self.value), "JSONSchemas", &())
+            }
+            (Value::SchemaOrStringArray, Json::Array(names)) => {
+                schema_or(serializer, None, "Property", names)
+            }
+            (Value::SchemaOrStringArray, Json::Object(_)) => {
+                schema_or(serializer, Some(self.value), "Property", &())
+            }
             _ => self.value.serialize(serializer),
         }
     }
+}
+
+/// A schema of a definition.
+struct Schema<'a>(&'a serde_json::Value);
+
+impl Serialize for Schema<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        const PROPS: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
+        match table().type_named(PROPS) {
+            Some(ty) => Internal::new(&Value::Object(ty.id()), self.0).serialize(serializer),
+            None => self.0.serialize(serializer),
+        }
+    }
+}
+
+/// One of the types that hold a schema or, under another name, what may stand instead of one.
+fn schema_or<S: Serializer>(
+    serializer: S,
+    schema: Option<&serde_json::Value>,
+    name: &str,
+    instead: &impl Serialize,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(Some(2))?;
+    // `Allows` is before the schema, what else there is behind it.
+    if name == "Allows" {
+        map.serialize_entry(name, instead)?;
+    }
+    map.serialize_entry("Schema", &schema.map(Schema))?;
+    if name != "Allows" {
+        map.serialize_entry(name, instead)?;
+    }
+    map.end()
 }
 
 type Fields = serde_json::Map<String, serde_json::Value>;

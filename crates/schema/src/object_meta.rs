@@ -114,21 +114,21 @@ impl Coercer {
             return Ok(());
         };
         let path = path.child("metadata");
-        let mut conformer = Conformer {
-            malformed: self.malformed,
-            unknown: &mut self.unknown,
-            path: path.to_string(),
-        };
+        if self.malformed == Malformed::Refuse
+            && let Some(problem) = misfit(Kind::Object(object_meta.id()), metadata)
+        {
+            let problem = format!("{path}{problem}");
+            // It is shown as it came.
+            return Err(FieldError::invalid(path, metadata.clone(), problem));
+        }
         match metadata {
             Value::Null => *metadata = Value::Object(Map::new()),
             Value::Object(fields) => {
-                if let Err(problem) = conformer.object(object_meta, fields) {
-                    return Err(FieldError::invalid(path, metadata.clone(), problem));
-                }
-            }
-            _ if self.malformed == Malformed::Refuse => {
-                let problem = format!("must be an object, not {}", name_of(metadata));
-                return Err(FieldError::invalid(path, metadata.clone(), problem));
+                let mut conformer = Conformer {
+                    unknown: &mut self.unknown,
+                    path: path.to_string(),
+                };
+                conformer.object(object_meta, fields);
             }
             _ => {
                 members.remove("metadata");
@@ -138,78 +138,98 @@ impl Coercer {
     }
 }
 
-/// Makes a value conform to a built-in type.
+/// What of a value is not of a built-in type, if anything is. `null` always is.
+fn misfit(kind: Kind, value: &Value) -> Option<String> {
+    match (kind, value) {
+        (_, Value::Null) => None,
+        (Kind::Object(ty), Value::Object(members)) => members.iter().find_map(|(name, member)| {
+            let field = ty.get().field(name)?;
+            Some(format!(".{name}{}", misfit(field.value, member)?))
+        }),
+        (Kind::Array(below), Value::Array(items)) => items
+            .iter()
+            .enumerate()
+            .find_map(|(index, item)| Some(format!("[{index}]{}", misfit(*below, item)?))),
+        (Kind::Map(below), Value::Object(members)) => members
+            .iter()
+            .find_map(|(key, member)| Some(format!("[{key}]{}", misfit(*below, member)?))),
+        (kind, value) => (!is_leaf(kind, value)).then(|| format!(" cannot be {}", name_of(value))),
+    }
+}
+
+/// Whether a value that holds no others is of a built-in type.
+fn is_leaf(kind: Kind, value: &Value) -> bool {
+    match kind {
+        Kind::Object(_) | Kind::Array(_) | Kind::Map(_) => false,
+        Kind::Boolean => value.is_boolean(),
+        Kind::Int32 | Kind::Int64 => value.is_i64(),
+        Kind::Time | Kind::MicroTime => value
+            .as_str()
+            .is_some_and(|text| crate::Format::DateTime.accepts(text)),
+        Kind::FieldsV1 | Kind::RawExtension => value.is_object(),
+        Kind::String | Kind::Bytes => value.is_string(),
+        _ => true,
+    }
+}
+
+/// Makes a value conform to a built-in type: what does not goes.
 struct Conformer<'a> {
-    malformed: Malformed,
     unknown: &'a mut Vec<String>,
     path: String,
 }
 
 impl Conformer<'_> {
-    fn object(&mut self, ty: &Type, members: &mut Map<String, Value>) -> Result<(), String> {
-        let mut problem = None;
+    fn object(&mut self, ty: &Type, members: &mut Map<String, Value>) {
         members.retain(|name, member| {
+            let Some(field) = ty.field(name) else {
+                self.unknown.push(format!("{}.{name}", self.path));
+                return false;
+            };
+            if member.is_null() {
+                return false;
+            }
             let length = self.path.len();
             self.path.push('.');
             self.path.push_str(name);
-            let keep = match ty.field(name) {
-                None => {
-                    self.unknown.push(self.path.clone());
-                    false
-                }
-                Some(_) if member.is_null() => false,
-                Some(field) => match self.value(field.value, member) {
-                    Ok(()) => !is_omitted(member, field.presence),
-                    Err(found) => {
-                        problem.get_or_insert(found);
-                        // Where it is refused, the error shows it.
-                        self.malformed == Malformed::Refuse
-                    }
-                },
-            };
+            let fits = self.value(field.value, member);
             self.path.truncate(length);
-            keep
+            fits && !is_omitted(member, field.presence)
         });
-        match problem {
-            Some(problem) if self.malformed == Malformed::Refuse => Err(problem),
-            _ => Ok(()),
-        }
     }
 
-    fn value(&mut self, kind: Kind, value: &mut Value) -> Result<(), String> {
-        let fits = match (kind, &mut *value) {
-            (Kind::Object(ty), Value::Object(members)) => return self.object(ty.get(), members),
+    /// Whether the value conforms; what is below an object alone may go.
+    fn value(&mut self, kind: Kind, value: &mut Value) -> bool {
+        match (kind, value) {
+            (Kind::Object(ty), Value::Object(members)) => {
+                self.object(ty.get(), members);
+                true
+            }
             (Kind::Array(below), Value::Array(items)) => {
-                for (index, item) in items.iter_mut().enumerate() {
+                let mut indices = 0..;
+                items.iter_mut().all(|item| {
                     let length = self.path.len();
                     // Writing to a string cannot fail.
-                    let _ = write!(self.path, "[{index}]");
-                    let result = self.value(*below, item);
+                    let _ = write!(self.path, "[{}]", indices.next().unwrap_or_default());
+                    let fits = self.value(*below, item);
                     self.path.truncate(length);
-                    result?;
-                }
-                true
+                    fits
+                })
             }
             (Kind::Map(below), Value::Object(members)) => {
-                for member in members.values_mut() {
-                    self.value(*below, member)?;
-                }
+                members.values_mut().all(|member| self.value(*below, member))
+            }
+            // Within lists and maps Go reads it as nothing.
+            (kind, value @ Value::Null) => {
+                *value = match kind {
+                    Kind::String | Kind::Bytes => "".into(),
+                    Kind::Boolean => false.into(),
+                    Kind::Int32 | Kind::Int64 => 0.into(),
+                    Kind::Object(_) | Kind::Map(_) => Value::Object(Map::new()),
+                    _ => Value::Null,
+                };
                 true
             }
-            (Kind::Object(_) | Kind::Array(_) | Kind::Map(_), _) => false,
-            (Kind::Boolean, value) => value.is_boolean(),
-            (Kind::Int32 | Kind::Int64, value) => value.is_i64(),
-            (Kind::Time | Kind::MicroTime, value) => value
-                .as_str()
-                .is_some_and(|text| crate::Format::DateTime.accepts(text)),
-            (Kind::FieldsV1 | Kind::RawExtension, value) => value.is_object(),
-            (Kind::String | Kind::Bytes, value) => value.is_string(),
-            _ => true,
-        };
-        if fits {
-            Ok(())
-        } else {
-            Err(format!("{} cannot be {}", self.path, name_of(value)))
+            (kind, value) => is_leaf(kind, value),
         }
     }
 }
@@ -281,6 +301,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_refused_is_shown_as_it_came() {
+        let mut object = json!({"metadata": {"typo": 1, "uid": null, "ownerReferences": [{"name": "n"}, {"controller": "x"}]}});
+        let error = schema()
+            .coerce_metadata(&mut object, Malformed::Refuse)
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "metadata: Invalid value: {\"ownerReferences\":[{\"name\":\"n\"},{\"controller\":\"x\"}],\"typo\":1,\"uid\":null}: \
+             metadata.ownerReferences[1].controller cannot be a string"
+        );
+        let mut object = json!({"metadata": {"labels": {"a": null}, "finalizers": [null]}});
+        schema().coerce_metadata(&mut object, Malformed::Refuse).unwrap();
+        assert_eq!(
+            object,
+            json!({"metadata": {"labels": {"a": ""}, "finalizers": [""]}})
+        );
+    }
+
+    #[test]
     fn drops_or_refuses() {
         let object = || json!({"kind": 1, "metadata": {"name": "x", "labels": {"a": 1}, "generation": "z"}});
         let mut dropped = object();
@@ -297,7 +336,9 @@ mod tests {
             .coerce_metadata(&mut json!({"metadata": {"labels": 1}}), Malformed::Refuse)
             .unwrap_err();
         assert!(
-            error.to_string().ends_with("metadata.labels cannot be a number"),
+            error
+                .to_string()
+                .ends_with("{\"labels\":1}: metadata.labels cannot be a number"),
             "{error}"
         );
     }

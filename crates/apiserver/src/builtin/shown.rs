@@ -3,12 +3,12 @@
 //! Validation here works on the object as the client knows it, and so do its errors. What their paths lead to tells which type a
 //! value has, and with that what upstream shows (see [`kubewright_kinds::go`]).
 
-use kubewright_core::FieldError;
+use kubewright_core::{FieldError, go_json, go_json_indented};
 use kubewright_kinds::go::Internal;
 use kubewright_kinds::{Type, Value as Kind, table};
-use serde::Serialize;
 use serde_json::Value;
-use serde_json::ser::{PrettyFormatter, Serializer};
+
+const DEFINITION: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition";
 
 /// The error of a field of an object of this type, with the value as upstream shows it.
 pub(crate) fn error(ty: &'static Type, error: &FieldError) -> FieldError {
@@ -19,10 +19,12 @@ pub(crate) fn error(ty: &'static Type, error: &FieldError) -> FieldError {
     let path = match (ty.name, error.path.as_str()) {
         // Upstream is wrong about the place.
         ("io.k8s.api.core.v1.Node", path) => path.replace("metadata.taints", "spec.taints"),
+        // What all versions have alike is told of where the internal type has it.
+        (DEFINITION, path) => path.replace("spec.validation.", "spec.versions[0].schema."),
         (_, path) => path.to_owned(),
     };
     if let Some(kind) = kind_at(ty, &path, value) {
-        let shown = escaped(serde_json::to_string(&Internal::new(&kind, value)).unwrap_or_default());
+        let shown = go_json(&Internal::new(&kind, value));
         error.detail = match error.detail.is_empty() {
             true => shown,
             false => format!("{shown}: {}", error.detail),
@@ -82,40 +84,17 @@ fn steps(path: &str) -> impl Iterator<Item = Step<'_>> {
 /// A value as indented JSON, of an internal type where `ty` is the name of one.
 pub(crate) fn indented(ty: &str, value: &Value) -> String {
     match table().type_named(ty) {
-        Some(ty) => pretty(&Internal::new(&Kind::Object(ty.id()), value)),
-        None => pretty(value),
+        Some(ty) => go_json_indented(&Internal::new(&Kind::Object(ty.id()), value)),
+        None => go_json_indented(value),
     }
 }
 
 /// The same for a struct that others embed: those fields of `ty` alone.
 pub(crate) fn indented_part(ty: &str, part: &'static str, value: &Value) -> String {
     match table().type_named(ty) {
-        Some(ty) => pretty(&Internal::part(&Kind::Object(ty.id()), part, value)),
-        None => pretty(value),
+        Some(ty) => go_json_indented(&Internal::part(&Kind::Object(ty.id()), part, value)),
+        None => go_json_indented(value),
     }
-}
-
-fn pretty(value: &impl Serialize) -> String {
-    let mut bytes = Vec::new();
-    let mut serializer = Serializer::with_formatter(&mut bytes, PrettyFormatter::with_indent(b" "));
-    // Writing into memory cannot fail.
-    let _ = value.serialize(&mut serializer);
-    escaped(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Go's encoder keeps texts safe within HTML; these characters stand in texts alone.
-fn escaped(json: String) -> String {
-    if !json.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
-        return json;
-    }
-    let mut out = String::with_capacity(json.len() + 16);
-    for c in json.chars() {
-        match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            other => out.push(other),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

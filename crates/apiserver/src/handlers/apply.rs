@@ -141,8 +141,10 @@ fn merge(
         .apply(live, &config.object, force)
         .map_err(|error| refused(&error))?;
     config.check()?;
-    let mut object =
-        write::reshape(call, merged, Vec::new(), options, Dialect::Json).map_err(metadata::server_error)?;
+    // What a schema does not have is refused by then, or nothing that anybody is told of.
+    let validation = FieldValidation::Ignore;
+    let mut object = write::reshape(call, merged, Vec::new(), validation, Dialect::Json)
+        .map_err(metadata::server_error)?;
     if live.is_none() {
         check_uid(call, &object)?;
     }

@@ -21,6 +21,7 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     let rendering = Rendering::new(call)?;
     let options = write::options(call)?;
     let mut object = write::read(call, body, &options)?;
+    metadata::wipe(&mut object);
     place(call, &mut object)?;
     metadata::dedup_owners(call, &mut object, OwnersOf::Body);
     let object = call.own(&call.owners(&options), object).await?;

@@ -4,7 +4,8 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{Response, StatusCode};
 use kubewright_core::{
-    FieldError, FieldPath, GroupKind, PatchKind, Status, StatusDetails, StatusReason, WriteOptions,
+    FieldError, FieldPath, FieldValidation, GroupKind, PatchKind, Status, StatusDetails, StatusReason,
+    WriteOptions,
 };
 use kubewright_kinds as kinds;
 use kubewright_net::Body;
@@ -240,7 +241,8 @@ fn patched(call: &Call<'_>, patch: &ReadPatch, current: &Value, options: &WriteO
     }
     write::check_custom_kind(call, &patched)?;
     let findings = patch.findings.clone();
-    let mut object = write::reshape(call, patched, findings, options, dialect).map_err(|why| {
+    let validation = options.field_validation.unwrap_or(FieldValidation::Warn);
+    let mut object = write::reshape(call, patched, findings, validation, dialect).map_err(|why| {
         // Upstream shows a strategic merge patch, and of the others what they come to.
         let shown = match patch.kind {
             PatchKind::Strategic => Ok(kubewright_smd::go_print(&patch.body)),
@@ -250,9 +252,23 @@ fn patched(call: &Call<'_>, patch: &ReadPatch, current: &Value, options: &WriteO
         };
         shown.map_or_else(|error| error, |shown| refused(shown, why))
     })?;
+    through_storage(call, &mut object);
     metadata::place_named(call, &mut object)?;
     metadata::dedup_owners(call, &mut object, OwnersOf::Patch);
     Ok(object)
+}
+
+/// Takes from a custom resource what its stored version cannot hold, where no webhook converts: upstream does so before it looks at
+/// who sets which fields, so nobody owns those (apiextensions `pkg/apiserver/customresource_handler.go`
+/// `schemaCoercingConverter`).
+fn through_storage(call: &Call<'_>, object: &mut Value) {
+    let resource = &call.resource;
+    if let Some(model) = resource.model.custom().filter(|model| !model.has_webhook())
+        && !resource.is_storage_version()
+    {
+        model.recast(object, &resource.storage_api_version());
+        model.recast(object, &resource.api_version());
+    }
 }
 
 /// 422 for a patch whose result does not decode.

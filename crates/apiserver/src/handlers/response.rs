@@ -21,7 +21,7 @@ use crate::registry::Resource;
 use crate::request::media::{self, Accepted, Encoding, Endpoint, Shape};
 use crate::server::Server;
 use crate::storage::StoredObject;
-use crate::table::{self, IncludeObject, TableVersion};
+use crate::table::{self, IncludeObject, Printer, TableVersion};
 
 /// How this request's answer is to look.
 pub(crate) struct Rendering<'a> {
@@ -107,23 +107,31 @@ impl<'a> Rendering<'a> {
 
     /// One object in the served version.
     pub(crate) fn object(&self, code: StatusCode, object: &Value) -> Response<Body> {
+        self.printed(code, object, &self.resource.printer)
+    }
+
+    /// The scale of one object, which has columns of its own.
+    pub(crate) fn scale(&self, code: StatusCode, scale: &Value) -> Response<Body> {
+        let printer = match self.resource.model.custom() {
+            Some(_) => Printer::for_custom_scale(),
+            None => Printer::for_builtin("autoscaling", "v1", "Scale"),
+        };
+        self.printed(code, scale, &printer)
+    }
+
+    fn printed(&self, code: StatusCode, object: &Value, printer: &Printer) -> Response<Body> {
         let shaped = match self.accepted.shape {
             Shape::Object => return self.answer(code, self.encode(object)),
             Shape::Metadata(version) => partial(object, version),
             Shape::Table(version) => {
-                let rows = vec![self.resource.printer.row(object, self.include, version, self.now)];
-                table::table(
-                    &object["metadata"],
-                    rows,
-                    Some(&self.resource.printer.columns()),
-                    version,
-                )
+                let rows = vec![printer.row(object, self.include, version, self.now)];
+                table::table(&object["metadata"], rows, Some(&printer.columns()), version)
             }
         };
         self.answer(code, self.encode(&shaped))
     }
 
-    /// An object of a kind of its own, such as a `Status` or a `Scale`: it says itself what it is, and takes no other shape.
+    /// An object of a kind of its own, such as a `Status`: it says itself what it is, and takes no other shape.
     pub(crate) fn other(&self, code: StatusCode, object: &impl Serialize) -> Response<Body> {
         match serde_json::to_value(object) {
             Ok(object) => self.answer(code, self.encode(&object)),

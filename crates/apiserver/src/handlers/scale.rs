@@ -42,7 +42,7 @@ pub(crate) async fn get(call: &Call<'_>, paths: &ScalePaths) -> ApiResult<Respon
         return Err(Status::internal_error(why).into());
     }
     let scale = of(&object, paths);
-    Ok(rendering.other(StatusCode::OK, &scale))
+    Ok(rendering.scale(StatusCode::OK, &scale))
 }
 
 /// Sets the number of replicas from a `Scale`.
@@ -121,7 +121,7 @@ async fn write(
         }
         Written::Shown(object) => of(&object, paths),
     };
-    Ok(rendering.other(StatusCode::OK, &scale))
+    Ok(rendering.scale(StatusCode::OK, &scale))
 }
 
 fn scale_type() -> Option<&'static kinds::Type> {

@@ -150,7 +150,16 @@ async fn change_by(
             remove(call, options, &current, new).await
         } else {
             let shown = options.dry_run.then(|| new.clone());
-            let new = to_storage(call.server, &call.resource, new).await?;
+            let mut new = to_storage(call.server, &call.resource, new).await?;
+            if call.resource.model.custom().is_some()
+                && !call.resource.is_storage_version()
+                && matches!(rules, Rules::Of(""))
+            {
+                // What this version does not have may have gone, which counts as well.
+                call.resource
+                    .strategy
+                    .count_generation(&mut new, &current.value());
+            }
             let _definition = write::hold_definition(call, name).await?;
             replace(call, &current, new, shown).await
         };

@@ -102,15 +102,24 @@ fn other_custom_kind(object: &Value, kind: &str, expect: &GroupVersionKind) -> A
     Status::invalid(&GroupKind::new(&expect.group, kind), name, &[error]).into()
 }
 
-/// Whether what a patch made of a custom resource is of another kind.
+/// Whether what a patch made of a custom resource is of another kind or version.
 ///
 /// # Errors
 /// 422 for one that is.
 pub(crate) fn check_custom_kind(call: &Call<'_>, object: &Value) -> ApiResult<()> {
     let expect = call.resource.gvk();
-    match object["kind"].as_str() {
-        Some(kind) if call.resource.model.custom().is_some() && !kind.is_empty() && kind != expect.kind => {
+    if call.resource.model.custom().is_none() {
+        return Ok(());
+    }
+    match (object["kind"].as_str(), object["apiVersion"].as_str()) {
+        (Some(kind), _) if !kind.is_empty() && kind != expect.kind => {
             Err(other_custom_kind(object, kind, &expect))
+        }
+        (_, Some(version)) if !version.is_empty() && version != expect.api_version() => {
+            let detail = format!("must be {}", expect.api_version());
+            let error = FieldError::invalid(FieldPath::new("apiVersion"), version, detail);
+            let kind = call.resource.group_kind();
+            Err(Status::invalid(&kind, meta(object, "name"), &[error]).into())
         }
         _ => Ok(()),
     }
@@ -124,7 +133,7 @@ pub(crate) fn reshape(
     call: &Call<'_>,
     mut object: Value,
     mut findings: Vec<String>,
-    options: &WriteOptions,
+    validation: FieldValidation,
     dialect: Dialect,
 ) -> Result<Value, String> {
     codec::expect_kind(&mut object, &call.resource.gvk()).map_err(|fault| fault.step())?;
@@ -133,7 +142,7 @@ pub(crate) fn reshape(
         return Err(error);
     }
     findings.extend(codec::findings(&[], &found.unknown_fields));
-    match options.field_validation.unwrap_or(FieldValidation::Warn) {
+    match validation {
         FieldValidation::Strict if !findings.is_empty() => {
             return Err(format!("strict decoding error: {}", findings.join(", ")));
         }

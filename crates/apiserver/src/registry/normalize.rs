@@ -52,6 +52,13 @@ impl<'a> Normalizer<'a> {
 
     /// Normalizes an object of the type.
     pub(super) fn run(mut self, ty: &'static kinds::Type, object: &mut Value) {
+        if !object.is_object() && ty.special.is_none() {
+            let found = kind_of_json(object);
+            let wanted = go::name_of(ty);
+            return self.fault(format!(
+                "json: cannot unmarshal {found} into Go value of type {wanted}"
+            ));
+        }
         self.object(ty, object, Path::Root);
         if self.fatal.is_some() {
             self.found.type_error = self.fatal;
@@ -146,10 +153,44 @@ impl<'a> Normalizer<'a> {
                 Value::Object(entries) => return self.entries(item, entries, path),
                 _ => false,
             },
+            Kind::Json => {
+                crate::json::make_integers(value);
+                true
+            }
+            Kind::SchemaOrBool if !value.is_object() && !value.is_boolean() => {
+                return self.end_with("boolean or JSON schema expected".to_owned());
+            }
+            Kind::SchemaOrBool | Kind::SchemaOrArray | Kind::SchemaOrStringArray => {
+                return self.schemas(value);
+            }
             _ => true,
         };
         if !fits {
             self.mistyped(value);
+        }
+    }
+
+    /// Schemas where something else may stand instead: they decode themselves, and nobody is told of what they have besides
+    /// (apiextensions `pkg/apis/apiextensions/v1/marshal.go`).
+    fn schemas(&mut self, value: &mut Value) {
+        const PROPS: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
+        let Some(ty) = kinds::table().type_named(PROPS) else {
+            return;
+        };
+        let schemas = match value {
+            Value::Array(schemas) => schemas.as_mut_slice(),
+            schema => std::slice::from_mut(schema),
+        };
+        for schema in schemas.iter_mut().filter(|schema| schema.is_object()) {
+            let mut found = Normalized::default();
+            let zeros = std::mem::replace(&mut self.zeros, Zeros::new(0));
+            let mut within = Normalizer::new(&mut found, zeros, self.dialect);
+            within.object(ty, schema, Path::Root);
+            let fatal = within.fatal.take();
+            self.zeros = within.zeros;
+            if let Some(why) = fatal.or(found.type_error) {
+                self.end_with(why);
+            }
         }
     }
 

@@ -159,13 +159,15 @@ impl CustomColumn {
     }
 }
 
-/// The number without its fraction.
+/// The number without its fraction. What no `i64` holds becomes the least of all, as it does for Go on most processors.
 fn whole(number: &Number) -> i64 {
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the cast saturates, which is the wanted meaning"
-    )]
-    let truncated = || number.as_f64().unwrap_or_default() as i64;
+    // 2^63 is a double, the largest integer is none.
+    const HELD: std::ops::Range<f64> = -9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0;
+    #[expect(clippy::cast_possible_truncation, reason = "bounded by the filter")]
+    let truncated = || {
+        let held = number.as_f64().filter(|float| HELD.contains(float));
+        held.map_or(i64::MIN, |float| float as i64)
+    };
     number.as_i64().unwrap_or_else(truncated)
 }
 
@@ -222,7 +224,8 @@ mod tests {
         for (type_, value, expect) in [
             ("integer", json!(42), json!(42)),
             ("integer", json!(3.75), json!(3)),
-            ("integer", json!(u64::MAX), json!(i64::MAX)),
+            ("integer", json!(u64::MAX), json!(i64::MIN)),
+            ("integer", json!(-1e19), json!(i64::MIN)),
             ("integer", json!(true), Value::Null),
             ("integer", json!("foo"), Value::Null),
             ("number", json!(42), json!(42)),

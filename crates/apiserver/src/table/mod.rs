@@ -133,6 +133,16 @@ impl Printer {
         BuiltinPrinter::find(group, version, kind).map_or(Self::Default, Self::Builtin)
     }
 
+    /// The printer of the scale of a custom resource (apiextensions `pkg/apiserver/helpers.go` `getScaleColumnsForVersion`).
+    pub fn for_custom_scale() -> Self {
+        let (columns, _) = CustomColumns::compile_leading(&json!([
+            {"name": "Desired", "type": "integer", "description": "Pods wanted.", "jsonPath": ".spec.replicas"},
+            {"name": "Available", "type": "integer", "description": "Pods that exist.", "jsonPath": ".status.replicas"},
+            {"name": "Age", "type": "date", "description": "Time since the object was created.", "jsonPath": ".metadata.creationTimestamp"},
+        ]));
+        Self::Custom(Arc::new(columns))
+    }
+
     /// The columns, in the order of the cells of [`Printer::row`].
     pub fn columns(&self) -> Vec<ColumnDefinition> {
         match self {

@@ -74,7 +74,7 @@ fn check_one(
             }
         }
     }
-    let found = schema.check_values(default, None);
+    let found = schema.check_default(default);
     errors.extend(found.into_iter().map(|error| below(path, error)));
 }
 
@@ -111,6 +111,12 @@ mod tests {
         check(json!({"type": "integer", "default": 1}), &[]);
         check(json!({"type": "integer", "default": 2.0}), &[]);
         check(json!({"type": "string", "default": null}), &[]);
+        // So it is upstream.
+        check(json!({"x-kubernetes-int-or-string": true, "default": true}), &[]);
+        check(
+            json!({"type": "object", "properties": {"b": {"x-kubernetes-int-or-string": true}}, "default": {"b": []}}),
+            &[],
+        );
         check(
             json!({"type": "integer", "default": "x"}),
             &[

@@ -217,12 +217,6 @@ impl Checker {
     fn keywords(&mut self, schema: &Object, path: &FieldPath, defaults: Defaults<'_>, place: Place) {
         let type_name = text(schema, "type");
         let known = ["array", "boolean", "integer", "number", "object", "string"];
-        if type_name == "null" {
-            self.forbidden(
-                path.child("type"),
-                "type cannot be set to null, use nullable as an alternative",
-            );
-        }
         if !type_name.is_empty() && !known.contains(&type_name) {
             self.errors
                 .push(FieldError::not_supported(path.child("type"), type_name, &known));
@@ -246,6 +240,12 @@ impl Checker {
             {
                 self.forbidden(path.child(keyword), format!("{keyword} is not supported"));
             }
+        }
+        if type_name == "null" {
+            self.forbidden(
+                path.child("type"),
+                "type cannot be set to null, use nullable as an alternative",
+            );
         }
         if schema.get("items").is_some_and(Value::is_array) {
             self.forbidden(

@@ -231,6 +231,8 @@ pub(crate) struct Within {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ValueValidation {
     pub(crate) format: Option<Format>,
+    /// The name of the format where the schema spells it in another way: hyphens do not count.
+    pub(crate) format_name: Option<Box<str>>,
     pub(crate) maximum: Option<Bound>,
     pub(crate) minimum: Option<Bound>,
     pub(crate) multiple_of: Option<f64>,
@@ -380,6 +382,15 @@ impl StructuralSchema {
     /// `x-kubernetes-validations`, in order.
     pub fn validation_rules(&self) -> &[ValidationRule] {
         &self.rules
+    }
+
+    /// `format` as the schema spells it, where Kubernetes knows it for the type.
+    pub(crate) fn format_name(&self) -> Option<&str> {
+        let validation = self.validation.as_deref()?;
+        match &validation.format_name {
+            Some(name) => Some(name),
+            None => validation.format.map(Format::as_str),
+        }
     }
 
     /// `format`, where Kubernetes knows it for the type.

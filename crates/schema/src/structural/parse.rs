@@ -158,9 +158,11 @@ impl<'a> Parser<'a> {
         if !KEYWORDS.iter().any(|keyword| schema.contains_key(*keyword)) {
             return Ok(None);
         }
-        let format = self
-            .text(schema, "format")?
-            .and_then(|format| Format::parse(format, types));
+        let format_name = self.text(schema, "format")?;
+        let format = format_name.and_then(|format| Format::parse(format, types));
+        let format_name = format_name
+            .filter(|name| format.is_some_and(|format| format.as_str() != *name))
+            .map(Box::from);
         let allowed = match schema.get("enum") {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(values)) => values.clone(),
@@ -172,6 +174,7 @@ impl<'a> Parser<'a> {
         };
         Ok(Some(Box::new(ValueValidation {
             format,
+            format_name,
             maximum: self.bound(schema, "maximum", "exclusiveMaximum")?,
             minimum: self.bound(schema, "minimum", "exclusiveMinimum")?,
             multiple_of: self.number(schema, "multipleOf")?,

@@ -11,7 +11,7 @@ use crate::structural::{Bound, JsonType, StructuralSchema, ValueValidation};
 impl Validator {
     /// Upstream's `typeValidator`, with its peculiar way with formats.
     pub(super) fn check_type(&mut self, schema: &StructuralSchema, value: &Value) -> Matches {
-        let types = schema.types;
+        let types = self.types_of(schema);
         if value.is_null() {
             if types.is_empty() || schema.nullable {
                 return 1;
@@ -25,14 +25,15 @@ impl Validator {
             None
         };
         let float_as_int = matches!(number, Some(number @ GoNumber::Float(_)) if number.is_integer());
-        let fits = types.contains(actual)
+        let fits = types.is_empty()
+            || types.contains(actual)
             || (float_as_int && types.contains(JsonType::Integer))
             || (matches!(number, Some(GoNumber::Int(_))) && types.contains(JsonType::Number));
         let numeric = types.contains(JsonType::Number) || types.contains(JsonType::Integer);
-        if let Some(format) = schema.format() {
+        if let Some(format) = schema.format_name() {
             let text_or_list = matches!(value, Value::String(_) | Value::Array(_));
-            if !text_or_list && !fits && actual_format != format.as_str() {
-                return self.wrong_type(format.as_str(), actual_format);
+            if !text_or_list && !fits && actual_format != format {
+                return self.wrong_type(format, actual_format);
             }
             if !numeric && text_or_list {
                 return 1;
@@ -55,14 +56,10 @@ impl Validator {
         0
     }
 
-    pub(super) fn check_format(&mut self, format: Format, text: &str) {
+    pub(super) fn check_format(&mut self, format: Format, name: &str, text: &str) {
         if !format.accepts(text) {
             let shown = Value::from(text);
-            let detail = format!(
-                "{} in body must be of type {}: {shown}",
-                self.path,
-                format.as_str()
-            );
+            let detail = format!("{} in body must be of type {name}: {shown}", self.path);
             self.push(FieldError::type_invalid(
                 FieldPath::new(self.path.as_str()),
                 text,

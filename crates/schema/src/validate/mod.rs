@@ -15,7 +15,7 @@ use kubewright_core::{FieldError, FieldPath};
 use serde_json::{Map, Value};
 
 pub(crate) use self::ratchet::Correlated;
-use crate::structural::{AdditionalProperties, StructuralSchema, ValueValidation};
+use crate::structural::{AdditionalProperties, StructuralSchema, Types, ValueValidation};
 
 /// The most errors that one check reports. Beyond them, nobody reads; a large object could have millions.
 pub const MAX_ERRORS: usize = 1000;
@@ -64,6 +64,17 @@ impl StructuralSchema {
         errors
     }
 
+    /// Checks a default of the definition: upstream does it by a form of the schema in which what may be an integer or a string has
+    /// no type (apiextensions `pkg/apiserver/schema/kubeopenapi.go`).
+    pub(crate) fn check_default(&self, default: &Value) -> Vec<FieldError> {
+        let mut validator = Validator {
+            is_int_or_string_untyped: true,
+            ..Validator::default()
+        };
+        validator.visit(self, default, None);
+        validator.errors
+    }
+
     /// Checks a value against the keywords of OpenAPI alone.
     pub(crate) fn check_values(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut validator = Validator::default();
@@ -80,9 +91,18 @@ type Matches = usize;
 struct Validator {
     path: String,
     errors: Vec<FieldError>,
+    is_int_or_string_untyped: bool,
 }
 
 impl Validator {
+    /// The types that a schema asks for.
+    fn types_of(&self, schema: &StructuralSchema) -> Types {
+        match schema.int_or_string && self.is_int_or_string_untyped {
+            true => Types::default(),
+            false => schema.types,
+        }
+    }
+
     /// Checks a value that may be correlated with an old one: if it is unchanged, its errors do not count.
     fn visit(&mut self, schema: &StructuralSchema, value: &Value, old: Option<Correlated<'_>>) -> Matches {
         let before = self.errors.len();
@@ -101,7 +121,7 @@ impl Validator {
             self.check_enum(validation, value);
             return matches;
         }
-        if !schema.types.is_empty() || schema.format().is_some() {
+        if !self.types_of(schema).is_empty() || schema.format().is_some() {
             matches += self.check_type(schema, value) + 1;
         }
         // The junctors always count once for having been looked at and once for the step.
@@ -113,8 +133,8 @@ impl Validator {
             Value::String(text) => {
                 self.check_string(validation, text);
                 matches += 1;
-                if let Some(format) = schema.format() {
-                    self.check_format(format, text);
+                if let (Some(format), Some(name)) = (schema.format(), schema.format_name()) {
+                    self.check_format(format, name, text);
                     matches += 1;
                 }
             }

@@ -11,6 +11,7 @@ mod apply;
 mod bodies;
 mod conversion;
 mod create;
+mod custom;
 mod delete;
 mod discovery;
 mod encodings;

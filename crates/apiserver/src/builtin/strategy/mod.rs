@@ -371,7 +371,8 @@ impl Strategy {
         }
     }
 
-    fn count_generation(&self, new: &mut Value, old: &Value) {
+    /// Counts the generation of a changed object, both in the same version.
+    pub(crate) fn count_generation(&self, new: &mut Value, old: &Value) {
         let counts = |field: &str| {
             !NOT_CONTENT.contains(&field)
                 || (self.generation == Generation::ContentAndStatus && field == "status")

@@ -28,7 +28,7 @@ pub(super) static PRINTERS: &[BuiltinPrinter] = &[
         "autoscaling",
         "Scale",
         &[
-            string("Name", "Name of the object that is scaled."),
+            NAME,
             integer("Desired", "Pods wanted."),
             integer("Available", "Pods that exist."),
             AGE,

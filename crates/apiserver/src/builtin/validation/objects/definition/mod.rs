@@ -26,7 +26,7 @@ pub(crate) fn custom_resource_definition(definition: &Value, old: Option<&Value>
     if old.is_none() {
         check_own_name(&mut errors, definition);
     }
-    check_spec(&mut errors, definition);
+    check_spec(&mut errors, definition, old);
     if let Some(old) = old {
         check_update(&mut errors, definition, old);
     }
@@ -61,7 +61,7 @@ fn check_own_name(errors: &mut Errors, definition: &Value) {
     }
 }
 
-fn check_spec(errors: &mut Errors, definition: &Value) {
+fn check_spec(errors: &mut Errors, definition: &Value, old: Option<&Value>) {
     let spec = FieldPath::new("spec");
     check_group(errors, str_at(definition, "/spec/group"), &spec.child("group"));
     let scope = str_at(definition, "/spec/scope");
@@ -91,7 +91,7 @@ fn check_spec(errors: &mut Errors, definition: &Value) {
         check_version_name(errors, version, &versions_path.index(index));
         lifted.check_version(errors, version, &versions_path.index(index));
     }
-    check_versions(errors, definition, &versions_path);
+    check_versions(errors, definition, lifted, &versions_path);
     let first = versions.first().map_or("", |version| str_at(version, "/name"));
     let wrong = dns_1035_label(first);
     if !first.is_empty() && !wrong.is_empty() {
@@ -102,21 +102,24 @@ fn check_spec(errors: &mut Errors, definition: &Value) {
     check_names_given(errors, &definition["spec"]["names"], &names);
     check_names(errors, &definition["spec"]["names"], &names);
     lifted.check_common(errors, versions, &spec);
-    conversion::check(errors, definition);
+    conversion::check(errors, definition, old);
 }
 
 fn check_update(errors: &mut Errors, new: &Value, old: &Value) {
-    let conditions = list_at(old, "/status/conditions");
-    if conditions
-        .iter()
-        .any(|one| one["type"] == "Established" && one["status"] == "True")
-    {
+    if is_established(old) {
         // Objects are stored by these.
         immutable(errors, new, old, "/spec/scope");
         immutable(errors, new, old, "/spec/names/kind");
     }
     immutable(errors, new, old, "/spec/group");
     immutable(errors, new, old, "/spec/names/plural");
+}
+
+fn is_established(definition: &Value) -> bool {
+    let conditions = list_at(definition, "/status/conditions");
+    conditions
+        .iter()
+        .any(|one| one["type"] == "Established" && one["status"] == "True")
 }
 
 fn check_group(errors: &mut Errors, group: &str, path: &FieldPath) {
@@ -196,15 +199,15 @@ fn check_version_name(errors: &mut Errors, version: &Value, path: &FieldPath) {
     }
 }
 
-/// What holds of the versions together. Upstream shows them in Go's notation, which nobody reads to the end; here they are named.
-fn check_versions(errors: &mut Errors, definition: &Value, path: &FieldPath) {
+/// What holds of the versions together.
+fn check_versions(errors: &mut Errors, definition: &Value, lifted: Lifted, path: &FieldPath) {
     let versions = list_at(definition, "/spec/versions");
     let mut names = HashSet::new();
     let is_unique = versions
         .iter()
         .all(|version| names.insert(str_at(version, "/name")));
     let shown = || match definition.pointer("/spec/versions") {
-        Some(Value::Array(versions)) => versions.iter().map(|version| version["name"].clone()).collect(),
+        Some(Value::Array(versions)) => versions.iter().map(|version| lifted.rest_of(version)).collect(),
         _ => Value::Null,
     };
     if !is_unique {

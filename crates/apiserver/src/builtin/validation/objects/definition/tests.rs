@@ -1,8 +1,11 @@
 //! What makes a definition valid, and what is said of one that is not.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use super::*;
+use crate::builtin::shown;
 
 fn valid() -> Value {
     let schema = json!({"type": "object", "properties": {
@@ -40,9 +43,12 @@ fn with(changes: &Value) -> Value {
 }
 
 fn check(changes: &Value, expect: &[&str]) {
+    let ty = kubewright_kinds::table()
+        .kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+        .unwrap();
     let errors: Vec<String> = custom_resource_definition(&with(changes), None)
         .iter()
-        .map(ToString::to_string)
+        .map(|error| shown::error(ty, error).to_string())
         .collect();
     assert_eq!(errors, expect, "{changes}");
 }
@@ -107,19 +113,30 @@ fn groups_of_the_project_need_an_approval() {
 fn versions() {
     let second = json!({"name": "v2", "served": true, "storage": false, "schema": {"openAPIV3Schema": {"type": "object"}}});
     let versions = "spec.versions: Invalid value";
+    let shown = |name: &str, storage: bool, schema: &str| {
+        format!(
+            "{{\"Name\":{name:?},\"Served\":true,\"Storage\":{storage},\"Deprecated\":false,\"DeprecationWarning\":null,\"Schema\":{schema},\
+             \"Subresources\":null,\"AdditionalPrinterColumns\":null,\"SelectableFields\":null}}"
+        )
+    };
     check(&json!({"/spec/versions/0": second}), &[]);
     check(
         &json!({"/spec/versions/0/storage": false}),
         &[&format!(
-            "{versions}: [\"v1\"]: must have exactly one version marked as storage version"
+            "{versions}: [{}]: must have exactly one version marked as storage version",
+            shown("v1", false, "null")
         )],
     );
+    // The schema that both have is taken out of them.
     let mut twice = second;
     twice["name"] = json!("v1");
+    twice["schema"] = valid()["spec"]["versions"][0]["schema"].clone();
     check(
         &json!({"/spec/versions/1": twice}),
         &[&format!(
-            "{versions}: [\"v1\",\"v1\"]: must contain unique version names"
+            "{versions}: [{},{}]: must contain unique version names",
+            shown("v1", true, "null"),
+            shown("v1", false, "null")
         )],
     );
     check(
@@ -179,14 +196,50 @@ fn schemas() {
             "{default}: Invalid value: {{\"b\":1}}: must not have unknown fields"
         )],
     );
+    // The schema is shown as Go shows it.
+    let root = json!({
+        "/spec/versions/0/subresources": {"status": {}},
+        "/spec/versions/0/schema/openAPIV3Schema": {
+            "type": "object", "minProperties": 1, "maximum": 2.0,
+            "properties": {"a": {"type": "array", "items": {"type": "string", "pattern": "<"}}},
+            "additionalProperties": false,
+        },
+    });
+    let schema = |own: &[(&str, &str)]| {
+        const FIELDS: &str = r#""ID":"","Schema":"","Ref":null,"Description":"","Type":"","Nullable":false,"Format":"","Title":"","Default":null,"Maximum":null,"ExclusiveMaximum":false,"Minimum":null,"ExclusiveMinimum":false,"MaxLength":null,"MinLength":null,"Pattern":"","MaxItems":null,"MinItems":null,"UniqueItems":false,"MultipleOf":null,"Enum":null,"MaxProperties":null,"MinProperties":null,"Required":null,"Items":null,"AllOf":null,"OneOf":null,"AnyOf":null,"Not":null,"Properties":null,"AdditionalProperties":null,"PatternProperties":null,"Dependencies":null,"AdditionalItems":null,"Definitions":null,"ExternalDocs":null,"Example":null,"XPreserveUnknownFields":null,"XEmbeddedResource":false,"XIntOrString":false,"XListMapKeys":null,"XListType":null,"XMapType":null,"XValidations":null"#;
+        let fields: Vec<String> = FIELDS
+            .split(',')
+            .map(|field| {
+                let name = field.split(':').next().unwrap();
+                let own = own.iter().find(|(own, _)| name == format!("{own:?}"));
+                own.map_or_else(|| field.to_owned(), |(_, value)| format!("{name}:{value}"))
+            })
+            .collect();
+        format!("{{{}}}", fields.join(","))
+    };
+    let item = schema(&[("Type", "\"string\""), ("Pattern", "\"\\u003c\"")]);
+    let list = schema(&[
+        ("Type", "\"array\""),
+        ("Items", &format!("{{\"Schema\":{item},\"JSONSchemas\":null}}")),
+    ]);
+    let shown = schema(&[
+        ("Type", "\"object\""),
+        ("Maximum", "2"),
+        ("MinProperties", "1"),
+        ("Properties", &format!("{{\"a\":{list}}}")),
+        ("AdditionalProperties", "{\"Allows\":false,\"Schema\":null}"),
+    ]);
     check(
-        &json!({"/spec/versions/0/subresources": {"status": {}}, "/spec/versions/0/schema/openAPIV3Schema/minProperties": 1}),
-        &[&format!(
-            "{PATH}: Invalid value: {}: only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations] fields are allowed at the root of the schema if the status subresource is enabled",
-            with(&json!({"/spec/versions/0/schema/openAPIV3Schema/minProperties": 1}))
-                .pointer("/spec/versions/0/schema/openAPIV3Schema")
-                .unwrap()
-        )],
+        &root,
+        &[
+            &format!(
+                "{PATH}: Invalid value: {shown}: only [Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations] fields are allowed at the root of the schema if the status subresource is enabled"
+            ),
+            &format!("{PATH}.additionalProperties: Forbidden: must not be used at the root"),
+            &format!(
+                "{PATH}.additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive"
+            ),
+        ],
     );
 }
 
@@ -347,4 +400,52 @@ fn updates() {
     named["status"]["acceptedNames"] = json!({"plural": "X X", "kind": ""});
     let found = custom_resource_definition_part("status", &named, &old);
     assert_eq!(found[0].path.as_str(), "status.acceptedNames.plural");
+}
+
+/// A bundle that holds no certificate is let in where nothing worse can come of it.
+#[test]
+fn bundles_of_certificates() {
+    let with_bundle = |bundle: Option<&str>, established: &str| {
+        let mut webhook = json!({"clientConfig": {"url": "https://x/"}, "conversionReviewVersions": ["v1"]});
+        if let Some(bundle) = bundle {
+            webhook["clientConfig"]["caBundle"] = STANDARD.encode(bundle).into();
+        }
+        with(&json!({
+            "/spec/conversion": {"strategy": "Webhook", "webhook": webhook},
+            "/status/conditions": [{"type": "Established", "status": established}],
+        }))
+    };
+    let bad = "-----BEGIN CERTIFICATE-----\nYWJj\n-----END CERTIFICATE-----\n";
+    let check = |old: Option<&Value>, new: &Value, expect: Option<&str>| {
+        let errors = custom_resource_definition(new, old);
+        let found = errors.first().map(|error| {
+            assert_eq!(
+                error.path.as_str(),
+                "spec.conversion.webhookClientConfig.caBundle"
+            );
+            error.detail.as_str()
+        });
+        assert_eq!(found, expect);
+    };
+    let no_pem = "unable to load root certificates: unable to parse bytes as PEM block";
+    let no_certificate = "unable to load root certificates: no valid certificate authority data seen";
+    let valid = with_bundle(None, "True");
+    let invalid = with_bundle(Some("abc"), "True");
+    check(None, &invalid, None);
+    check(Some(&with_bundle(None, "False")), &invalid, None);
+    check(Some(&invalid), &with_bundle(Some("abcd"), "True"), None);
+    check(Some(&valid), &valid, None);
+    check(Some(&valid), &invalid, Some(no_pem));
+    let key = "-----BEGIN X-----\nYWJj\n-----END X-----\n";
+    check(
+        Some(&valid),
+        &with_bundle(Some(key), "True"),
+        Some(no_certificate),
+    );
+    let errors = custom_resource_definition(&with_bundle(Some(bad), "True"), Some(&valid));
+    assert!(
+        errors[0]
+            .detail
+            .starts_with("unable to load root certificates: failed to parse certificate: ")
+    );
 }

@@ -48,6 +48,21 @@ impl Lifted {
         }
     }
 
+    /// What a version keeps when the parts that all have alike are taken out.
+    pub(super) fn rest_of(self, version: &Value) -> Value {
+        let mut rest = version.clone();
+        let parts = [
+            ("schema", self.schema),
+            ("subresources", self.subresources),
+            ("additionalPrinterColumns", self.columns),
+            ("selectableFields", self.selectable),
+        ];
+        if let Some(members) = rest.as_object_mut() {
+            members.retain(|name, _| !parts.contains(&(name, true)));
+        }
+        rest
+    }
+
     /// Checks what a version has of its own.
     pub(super) fn check_version(self, errors: &mut Errors, version: &Value, path: &FieldPath) {
         check_deprecation(errors, version, &path.child("deprecationWarning"));
