@@ -1,5 +1,6 @@
 //! Who may do what.
 
+pub(crate) mod grants;
 mod rbac;
 #[cfg(test)]
 mod tests;
@@ -35,7 +36,7 @@ pub enum Authorization {
 #[derive(Debug)]
 pub(crate) enum Authorizer {
     AuthenticatedOnly,
-    Rbac(Box<tokio::sync::Mutex<Follower>>),
+    Rbac(Box<Follower>),
 }
 
 /// What is decided by at one moment.
@@ -89,7 +90,7 @@ impl Authorizer {
         match self {
             Self::AuthenticatedOnly => Ok(Rules::AuthenticatedOnly),
             Self::Rbac(follower) => {
-                let policy = follower.lock().await.catch_up(storage).await;
+                let policy = follower.catch_up(storage).await;
                 let policy =
                     policy.map_err(|error| ApiError::from_storage(error, &GroupResource::default(), ""))?;
                 Ok(Rules::Rbac(policy))

@@ -11,6 +11,7 @@ use super::metadata::{self, OwnersOf};
 use super::response::Rendering;
 use super::write::{self, WriteContext, Written, meta};
 use super::{Call, admitted, lifecycle, to_storage};
+use crate::authorization::grants;
 use crate::custom::rules;
 use crate::error::{ApiError, ApiResult};
 use crate::ids;
@@ -56,6 +57,7 @@ pub(super) async fn store(
         rules.authorize_creation(&call.identity, &call.info)?;
     }
     metadata::wipe(&mut object);
+    grants::check(call, &object, None).await?;
     if meta(&object, "generateName").is_empty() || !meta(&object, "name").is_empty() {
         return try_store(call, object, origin, options).await;
     }

@@ -13,6 +13,7 @@ use super::metadata::{self, OwnersOf};
 use super::response::Rendering;
 use super::write::{self, WriteContext, Written, meta};
 use super::{Call, from_storage, lifecycle, to_storage};
+use crate::authorization::grants;
 use crate::builtin::strategy::{CreateOnUpdate, UnconditionalUpdate};
 use crate::custom::rules;
 use crate::error::{ApiError, ApiResult};
@@ -138,6 +139,7 @@ async fn change_by(
         if let Some(change) = &admitted {
             new = change.mutate(new).await?;
         }
+        grants::check(call, &new, Some(&old)).await?;
         // From here on, not before: a webhook may write what this locks.
         let mut context = WriteContext::new(call, options).await?;
         prepare(call, rules, &mut new, &old, &mut context)?;

@@ -48,7 +48,7 @@ mod watch;
 mod watch_cache;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::fmt::Debug;
 use std::time::Duration;

@@ -5,10 +5,6 @@
 //! pkg/registry/rbac/validation and component-helpers auth/rbac/validation.
 
 pub(crate) mod bootstrap;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "writes are checked by it once they are asked to")
-)]
 mod covers;
 mod follow;
 mod policy;
@@ -18,11 +14,12 @@ mod rule;
 mod tests;
 
 #[cfg(test)]
-use self::covers::{covers, escalation};
+use self::covers::covers;
+pub(crate) use self::covers::escalation;
 pub(crate) use self::follow::Follower;
 #[cfg(test)]
-use self::policy::{Binding, RoleMissing};
-pub(crate) use self::policy::{Policy, Source, aggregate};
+pub(crate) use self::policy::Binding;
+pub(crate) use self::policy::{Policy, RoleMissing, RoleRef, Source, aggregate};
 pub(crate) use self::rule::PolicyRule;
 
 /// The group of the API that roles and bindings belong to.

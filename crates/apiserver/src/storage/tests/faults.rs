@@ -11,7 +11,7 @@ use super::*;
 
 /// A store whose watches can be broken.
 #[derive(Debug, Default)]
-struct Flaky {
+pub(crate) struct Flaky {
     control: Arc<Mutex<Control>>,
 }
 
@@ -28,7 +28,7 @@ struct Control {
     wakers: Vec<Waker>,
 }
 
-const LOST: StorageError = StorageError::Unavailable {
+pub(crate) const LOST: StorageError = StorageError::Unavailable {
     reason: "the connection was lost",
     source: None,
 };
@@ -38,8 +38,13 @@ impl Flaky {
         self.control.lock().inner.clone()
     }
 
+    /// New watches give no more than so many items.
+    pub(crate) fn stall_after(&self, items: Option<usize>) {
+        self.control.lock().stall_after = items;
+    }
+
     /// Ends all watches and refuses new ones until [`Flaky::heal`].
-    fn break_off(&self, error: StorageError) {
+    pub(crate) fn break_off(&self, error: StorageError) {
         let mut control = self.control.lock();
         control.breaks += 1;
         control.error = Some(error);
@@ -47,7 +52,7 @@ impl Flaky {
         control.wakers.drain(..).for_each(Waker::wake);
     }
 
-    fn heal(&self) {
+    pub(crate) fn heal(&self) {
         self.control.lock().down = false;
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of the stores as wholes: what every store does, what a model says, many watchers, faults.
 
 mod conformance;
-mod faults;
+pub(crate) mod faults;
 mod model;
 mod watchers;
 
