@@ -23,8 +23,8 @@
 //! ```
 //!
 //! The way of a request, each step a module: `chain` (audit id, `authentication`, `impersonation`, `authorization`), `request` (path, options, media
-//! types), `registry` (what is served, `custom` kinds among it), `handlers` (verbs), `admission` (which webhooks are
-//! asked, by `webhook`), `codec` and `builtin` (what kinds need), [`storage`].
+//! types), `registry` (what is served, `custom` kinds among it), `handlers` (verbs), `admission` (its plugins,
+//! webhooks among them, which `webhook` calls), `codec` and `builtin` (what kinds need), [`storage`].
 
 mod admission;
 mod authentication;
@@ -57,6 +57,7 @@ pub mod table;
 mod test_support;
 mod webhook;
 
+pub use admission::{AdmissionPlugin, AdmissionPlugins, InvalidAdmissionPlugins};
 pub use authorization::Authorization;
 pub use openapi::Descriptions;
 pub use registry::InvalidRuntimeConfig;

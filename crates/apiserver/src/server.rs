@@ -11,7 +11,7 @@ use parking_lot::RwLock;
 use rustls::crypto::CryptoProvider;
 use tokio::sync::watch;
 
-use crate::admission::Hooks;
+use crate::admission::{AdmissionPlugin, AdmissionPlugins, Hooks};
 use crate::authentication::Authenticator;
 use crate::authorization::{Authorization, Authorizer, Rules};
 use crate::chain;
@@ -42,6 +42,9 @@ pub struct Options {
     pub service_accounts: ServiceAccountOptions,
     /// By what requests are decided on. Default: [`Authorization::AuthenticatedOnly`].
     pub authorization: Authorization,
+    /// Which admission plugins are asked. Default: upstream's of those that are here, but [`AdmissionPlugin::ServiceAccount`]; whoever runs the
+    /// service account controller turns that on.
+    pub admission: AdmissionPlugins,
     /// The address that the service `kubernetes` in namespace `default` points at. Default: 127.0.0.1:443.
     pub advertise_address: std::net::SocketAddr,
     /// The cryptography with which webhooks are called. Default: what the process has installed as its default; where there is none
@@ -74,6 +77,7 @@ impl Default for Options {
             client_certificates: None,
             service_accounts: ServiceAccountOptions::default(),
             authorization: Authorization::default(),
+            admission: AdmissionPlugins::default(),
             advertise_address: std::net::SocketAddr::from(([127, 0, 0, 1], 443)),
             crypto: None,
             rule_compiler: None,
@@ -141,6 +145,7 @@ impl ApiServer {
             authenticator,
             service_accounts,
             authorizer: Authorizer::new(options.authorization),
+            admission: options.admission.in_order(),
             definitions: tokio::sync::RwLock::new(()),
             services: tokio::sync::Mutex::new(()),
             discovery: discovery::Cache::default(),
@@ -200,6 +205,8 @@ pub(crate) struct Server {
     pub(crate) authenticator: Authenticator,
     pub(crate) service_accounts: ServiceAccounts,
     pub(crate) authorizer: Authorizer,
+    /// The plugins that have a say in writes, in their order.
+    pub(crate) admission: Box<[AdmissionPlugin]>,
     /// Held shared while a custom resource is written by the definition that is served, alone while that is replaced.
     pub(crate) definitions: tokio::sync::RwLock<()>,
     /// Held while a service is written, so that no two get one address.

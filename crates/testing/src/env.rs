@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use kubewright_apiserver::{ApiServer, Options};
+use kubewright_apiserver::{AdmissionPlugin, ApiServer, Options};
 use kubewright_client::{Api, Client, WriteOptions};
-use kubewright_controllers::{ControllerOptions, ControllerSet};
+use kubewright_controllers::{ControllerName, ControllerOptions, ControllerSet};
 use kubewright_core::DynamicObject;
 use kubewright_net::Identity;
 use kubewright_runtime::{Handle, Manager, ManagerOptions, Operator};
@@ -17,6 +17,9 @@ use crate::TestEnvError;
 #[derive(Debug)]
 pub struct TestEnvOptions {
     /// The API server. Default: its own defaults, state in memory.
+    ///
+    /// Where the service account controller runs, the admission plugin [`AdmissionPlugin::ServiceAccount`] is on unless it is turned off here:
+    /// pods then need their account and get a token of it, as in any cluster.
     pub server: Options,
     /// Which controllers run. Default: all, with one simulated node.
     pub controllers: ControllerOptions,
@@ -64,7 +67,16 @@ impl TestEnv {
     ///
     /// # Errors
     /// When the server or a controller does not start.
-    pub async fn start(options: TestEnvOptions) -> Result<Self, TestEnvError> {
+    pub async fn start(mut options: TestEnvOptions) -> Result<Self, TestEnvError> {
+        let server = &mut options.server;
+        if options
+            .controllers
+            .controllers
+            .contains(&ControllerName::ServiceAccount)
+        {
+            let plugins = std::mem::take(&mut server.admission);
+            server.admission = plugins.with_unless_off(AdmissionPlugin::ServiceAccount);
+        }
         let server = ApiServer::start(options.server).await?;
         let service = server.service();
         let controllers = if options.controllers.controllers.is_empty() {

@@ -1,9 +1,9 @@
 //! What admission knows of a request besides its object.
 
-use kubewright_core::{DeleteOptions, GroupVersionKind, WriteOptions};
-use kubewright_net::Identity;
+use kubewright_core::{DeleteOptions, GroupVersionKind, Status, WriteOptions};
 use serde_json::{Map, Value, json};
 
+use crate::error::ApiError;
 use crate::handlers::Call;
 use crate::registry::Resource;
 
@@ -28,24 +28,26 @@ impl Operation {
     }
 }
 
+/// The options of a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RequestOptions<'a> {
+    /// A connection has none: its object is made of them.
+    None,
+    /// Those of a write, and their kind: `CreateOptions`, `UpdateOptions` or `PatchOptions`.
+    Write(&'a WriteOptions, &'static str),
+    Delete(&'a DeleteOptions),
+}
+
 /// A request, as admission sees it (apiserver pkg/admission/attributes.go).
 pub(crate) struct Attributes<'a> {
+    /// The request itself.
+    pub(crate) call: &'a Call<'a>,
     pub(crate) operation: Operation,
-    pub(crate) resource: &'a Resource,
-    /// Empty for the object itself.
-    pub(crate) subresource: &'a str,
-    /// The kind of the object that was sent: that of the subresource, where it has one of its own.
-    pub(crate) kind: GroupVersionKind,
-    /// Empty for what is in none; a namespace counts as in itself.
-    pub(crate) namespace: String,
     /// Empty where the server is to make one.
     pub(crate) name: String,
     /// The object as it is.
     pub(crate) old: Option<&'a Value>,
-    /// The options of the request, as an object that says what it is.
-    pub(crate) options: Value,
-    pub(crate) is_dry_run: bool,
-    pub(crate) identity: &'a Identity,
+    options: RequestOptions<'a>,
 }
 
 impl<'a> Attributes<'a> {
@@ -55,48 +57,80 @@ impl<'a> Attributes<'a> {
         operation: Operation,
         object: Option<&Value>,
         old: Option<&'a Value>,
-        options: Value,
+        options: RequestOptions<'a>,
     ) -> Self {
-        let resource = &*call.resource;
         let name = object.and_then(|object| object["metadata"]["name"].as_str());
         let name = name.or(call.info.name.as_deref()).unwrap_or_default().to_owned();
-        let namespace = if is_namespace(resource) {
-            name.clone()
-        } else {
-            call.namespace().unwrap_or_default().to_owned()
-        };
-        let kind = resource.subresource(call.info.subresource).map_or_else(
-            || resource.gvk(),
-            |sub| GroupVersionKind::new(&sub.group, &sub.version, &sub.kind),
-        );
         Self {
+            call,
             operation,
-            resource,
-            subresource: call.info.subresource,
-            kind,
-            namespace,
             name,
             old,
-            is_dry_run: options["dryRun"]
-                .as_array()
-                .is_some_and(|dry_run| !dry_run.is_empty()),
             options,
-            identity: &call.identity,
+        }
+    }
+
+    /// What is written to.
+    pub(crate) fn resource(&self) -> &'a Resource {
+        &self.call.resource
+    }
+
+    /// Empty for the object itself.
+    pub(crate) fn subresource(&self) -> &'a str {
+        self.call.info.subresource
+    }
+
+    /// Empty for what is in none; a namespace counts as in itself.
+    pub(crate) fn namespace(&self) -> &str {
+        match self.is_namespace() {
+            true => &self.name,
+            false => self.call.namespace().unwrap_or_default(),
+        }
+    }
+
+    /// The kind of the object that was sent: that of the subresource, where it has one of its own.
+    pub(crate) fn kind(&self) -> GroupVersionKind {
+        let resource = self.resource();
+        resource.subresource(self.subresource()).map_or_else(
+            || resource.gvk(),
+            |sub| GroupVersionKind::new(&sub.group, &sub.version, &sub.kind),
+        )
+    }
+
+    /// Whether this writes nothing.
+    pub(crate) fn is_dry_run(&self) -> bool {
+        match self.options {
+            RequestOptions::None => false,
+            RequestOptions::Write(options, _) => options.dry_run,
+            RequestOptions::Delete(options) => options.is_dry_run(),
+        }
+    }
+
+    /// The options as reviews have them: an object that says what it is.
+    pub(crate) fn options(&self) -> Value {
+        match self.options {
+            RequestOptions::None => Value::Null,
+            RequestOptions::Write(options, kind) => write_options(options, kind),
+            RequestOptions::Delete(options) => delete_options(options),
         }
     }
 
     /// Whether the object is a namespace.
     pub(super) fn is_namespace(&self) -> bool {
-        is_namespace(self.resource)
+        let resource = self.resource();
+        resource.group.is_empty() && resource.plural == "namespaces"
+    }
+
+    /// 403 for the object that was sent (apiserver pkg/admission/errors.go `NewForbidden`).
+    pub(super) fn forbidden(&self, object: Option<&Value>, why: impl std::fmt::Display) -> ApiError {
+        let text = |field: &str| object.and_then(|object| object["metadata"][field].as_str());
+        let names = [Some(self.name.as_str()), text("name"), text("generateName")];
+        let name = names.into_iter().flatten().find(|name| !name.is_empty());
+        Status::forbidden(&self.call.group_resource(), name.unwrap_or("Unknown"), why).into()
     }
 }
 
-fn is_namespace(resource: &Resource) -> bool {
-    resource.group.is_empty() && resource.plural == "namespaces"
-}
-
-/// The options of a write as reviews have them: `kind` is `CreateOptions`, `UpdateOptions` or `PatchOptions`.
-pub(crate) fn write_options(options: &WriteOptions, kind: &str) -> Value {
+fn write_options(options: &WriteOptions, kind: &str) -> Value {
     let mut fields = Map::new();
     fields.insert("kind".into(), kind.into());
     fields.insert("apiVersion".into(), "meta.k8s.io/v1".into());
@@ -115,8 +149,7 @@ pub(crate) fn write_options(options: &WriteOptions, kind: &str) -> Value {
     Value::Object(fields)
 }
 
-/// The options of a delete as reviews have them.
-pub(crate) fn delete_options(options: &DeleteOptions) -> Value {
+fn delete_options(options: &DeleteOptions) -> Value {
     let mut value = serde_json::to_value(options).unwrap_or_default();
     if let Value::Object(fields) = &mut value {
         fields.insert("kind".into(), "DeleteOptions".into());

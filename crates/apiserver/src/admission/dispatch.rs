@@ -23,38 +23,25 @@ use crate::storage::Key;
 
 /// What mutating webhooks make of an object; of none where it is deleted.
 ///
-/// `attributes` are only made where there is somebody to ask.
-///
 /// # Errors
 /// Where a webhook refuses the request, or fails and must not.
-pub(crate) async fn mutate<'a>(
-    call: &'a Call<'_>,
-    attributes: impl FnOnce(Option<&Value>) -> Attributes<'a>,
-    object: Option<Value>,
-) -> ApiResult<Option<Value>> {
-    let Some(hooks) = hooks(call, Kind::Mutating).await? else {
+pub(super) async fn mutate(attributes: &Attributes<'_>, object: Option<Value>) -> ApiResult<Option<Value>> {
+    let Some(hooks) = hooks(attributes.call, Kind::Mutating).await? else {
         return Ok(object);
     };
-    let attributes = attributes(object.as_ref());
     // Boxed, so that writes that nobody is asked about do not carry it around.
-    Box::pin(Stage::new(call, attributes, Kind::Mutating, hooks).mutate(object)).await
+    Box::pin(Stage::new(attributes, Kind::Mutating, hooks).mutate(object)).await
 }
 
 /// Lets validating webhooks look at an object; at none where it is deleted.
 ///
-/// `attributes` are only made where there is somebody to ask.
-///
 /// # Errors
 /// Where a webhook refuses the request, or fails and must not: the first of them.
-pub(crate) async fn validate<'a>(
-    call: &'a Call<'_>,
-    attributes: impl FnOnce(Option<&Value>) -> Attributes<'a>,
-    object: Option<&Value>,
-) -> ApiResult<()> {
-    let Some(hooks) = hooks(call, Kind::Validating).await? else {
+pub(super) async fn validate(attributes: &Attributes<'_>, object: Option<&Value>) -> ApiResult<()> {
+    let Some(hooks) = hooks(attributes.call, Kind::Validating).await? else {
         return Ok(());
     };
-    Box::pin(Stage::new(call, attributes(object), Kind::Validating, hooks).validate(object)).await
+    Box::pin(Stage::new(attributes, Kind::Validating, hooks).validate(object)).await
 }
 
 /// The webhooks that are configured; `None` where none is asked.
@@ -122,20 +109,20 @@ impl From<ApiError> for Fault {
 /// The webhooks of one kind for one request.
 struct Stage<'a> {
     call: &'a Call<'a>,
-    attributes: Attributes<'a>,
+    attributes: &'a Attributes<'a>,
     kind: Kind,
     hooks: Arc<[Arc<Hook>]>,
     registry: Arc<Registry>,
 }
 
 impl<'a> Stage<'a> {
-    fn new(call: &'a Call<'_>, attributes: Attributes<'a>, kind: Kind, hooks: Arc<[Arc<Hook>]>) -> Self {
+    fn new(attributes: &'a Attributes<'_>, kind: Kind, hooks: Arc<[Arc<Hook>]>) -> Self {
         Self {
-            call,
+            call: attributes.call,
             attributes,
             kind,
             hooks,
-            registry: call.server.registry(),
+            registry: attributes.call.server.registry(),
         }
     }
 
@@ -186,7 +173,7 @@ impl<'a> Stage<'a> {
     /// 404 for a namespace that is not there, 500 for a selector that cannot be read.
     async fn invocation(&self, hook: &Hook, object: Option<&Value>) -> ApiResult<Option<Invocation>> {
         let internal = |why: String| ApiError::from(Status::internal_error(why));
-        let Some(invocation) = hook.invocation(&self.attributes, object, &self.registry) else {
+        let Some(invocation) = hook.invocation(self.attributes, object, &self.registry) else {
             return Ok(None);
         };
         let selector = hook.namespaces().map_err(internal)?;
@@ -196,16 +183,14 @@ impl<'a> Stage<'a> {
     }
 
     async fn selects_namespace(&self, selector: &LabelSelector, object: Option<&Value>) -> ApiResult<bool> {
-        let Attributes {
-            namespace, operation, ..
-        } = &self.attributes;
+        let namespace = self.attributes.namespace();
         if namespace.is_empty() || selector.is_everything() {
             return Ok(true);
         }
         // A namespace that is being made or changed is judged by what it is to become.
         if self.attributes.is_namespace()
-            && self.attributes.subresource.is_empty()
-            && *operation != Operation::Delete
+            && self.attributes.subresource().is_empty()
+            && self.attributes.operation != Operation::Delete
         {
             return Ok(object.is_some_and(|object| hook::matches(selector, object)));
         }
@@ -236,8 +221,9 @@ impl<'a> Stage<'a> {
             )));
         };
         let mut patched = json::patch(sent.clone(), &patch).map_err(|error| internal(error.to_string()))?;
-        let own = self.attributes.resource;
-        let is_whole = self.attributes.kind == own.gvk();
+        let own = self.attributes.resource();
+        let kind = self.attributes.kind();
+        let is_whole = kind == own.gvk();
         let resource = match invocation {
             Invocation::As(other) if is_whole => other,
             _ => own,
@@ -245,7 +231,7 @@ impl<'a> Stage<'a> {
         if is_whole {
             reshape(resource, &mut patched).map_err(internal)?;
         } else {
-            reshape_part(&self.attributes.kind, &mut patched).map_err(internal)?;
+            reshape_part(&kind, &mut patched).map_err(internal)?;
         }
         if patched == sent {
             return Ok(None);
@@ -265,8 +251,8 @@ impl<'a> Stage<'a> {
         invocation: &Invocation,
         object: Option<&Value>,
     ) -> Result<(Verdict, Option<Value>), Fault> {
-        let attributes = &self.attributes;
-        if attributes.is_dry_run {
+        let attributes = self.attributes;
+        if attributes.is_dry_run() {
             match hook.bears_dry_run {
                 Some(true) => {}
                 None => return Err(Fault::Call("Webhook SideEffects is nil".to_owned())),
@@ -283,11 +269,11 @@ impl<'a> Stage<'a> {
             )
         })?;
         let (sent, old) = match invocation {
-            Invocation::As(other) if attributes.kind == attributes.resource.gvk() => {
+            Invocation::As(other) if attributes.kind() == attributes.resource().gvk() => {
                 let server = self.call.server;
                 (
-                    convert_some(server, attributes.resource, other, object).await?,
-                    convert_some(server, attributes.resource, other, attributes.old).await?,
+                    convert_some(server, attributes.resource(), other, object).await?,
+                    convert_some(server, attributes.resource(), other, attributes.old).await?,
                 )
             }
             _ => (object.cloned(), attributes.old.cloned()),

@@ -118,7 +118,7 @@ impl Hook {
     }
 
     fn matched(&self, attributes: &Attributes<'_>, registry: &Registry) -> Option<Invocation> {
-        let resource = attributes.resource;
+        let resource = attributes.resource();
         if self
             .rules
             .iter()
@@ -169,8 +169,8 @@ fn target<'a>(attributes: &Attributes<'a>, resource: &'a Resource) -> Target<'a>
         group: &resource.group,
         version: &resource.version,
         resource: &resource.plural,
-        subresource: attributes.subresource,
-        is_namespaced: resource.scope == Scope::Namespaced && !attributes.namespace.is_empty(),
+        subresource: attributes.subresource(),
+        is_namespaced: resource.scope == Scope::Namespaced && !attributes.namespace().is_empty(),
     }
 }
 

@@ -26,10 +26,10 @@ pub(super) fn request(
     old: Option<&Value>,
 ) -> Vec<u8> {
     let sent = match invocation {
-        Invocation::Same => attributes.resource,
+        Invocation::Same => attributes.resource(),
         Invocation::As(other) => other,
     };
-    let identity = attributes.identity;
+    let identity = &attributes.call.identity;
     let review = AdmissionReview {
         api_version: api_version.to_owned(),
         kind: AdmissionReview::KIND.to_owned(),
@@ -37,12 +37,12 @@ pub(super) fn request(
             uid: uid.to_owned(),
             kind: kind_of(attributes, invocation),
             resource: resource_of(sent),
-            sub_resource: attributes.subresource.to_owned(),
-            request_kind: Some(attributes.kind.clone()),
-            request_resource: Some(resource_of(attributes.resource)),
-            request_sub_resource: attributes.subresource.to_owned(),
+            sub_resource: attributes.subresource().to_owned(),
+            request_kind: Some(attributes.kind()),
+            request_resource: Some(resource_of(attributes.resource())),
+            request_sub_resource: attributes.subresource().to_owned(),
             name: attributes.name.clone(),
-            namespace: attributes.namespace.clone(),
+            namespace: attributes.namespace().to_owned(),
             operation: attributes.operation.as_str().to_owned(),
             user_info: UserInfo {
                 username: identity.user.clone(),
@@ -52,8 +52,8 @@ pub(super) fn request(
             },
             object: object.cloned().unwrap_or_default(),
             old_object: old.cloned().unwrap_or_default(),
-            dry_run: Some(attributes.is_dry_run),
-            options: attributes.options.clone(),
+            dry_run: Some(attributes.is_dry_run()),
+            options: attributes.options(),
         }),
         response: None,
     };
@@ -63,8 +63,8 @@ pub(super) fn request(
 /// The kind of the object as it is sent: a subresource with a kind of its own has it in every version.
 fn kind_of(attributes: &Attributes<'_>, invocation: &Invocation) -> GroupVersionKind {
     match invocation {
-        Invocation::As(other) if attributes.kind == attributes.resource.gvk() => other.gvk(),
-        _ => attributes.kind.clone(),
+        Invocation::As(other) if attributes.kind() == attributes.resource().gvk() => other.gvk(),
+        _ => attributes.kind(),
     }
 }
 

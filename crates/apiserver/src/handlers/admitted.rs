@@ -4,26 +4,26 @@ use kubewright_core::{DeleteOptions, WriteOptions};
 use serde_json::Value;
 
 use super::{Call, scale};
-use crate::admission::{self, Attributes, Operation, delete_options, write_options};
+use crate::admission::{self, Attributes, Operation, RequestOptions};
 use crate::error::ApiResult;
 use crate::registry::{ScalePaths, SubresourceKind};
 
-/// An object that is to be made, after mutating webhooks.
+/// An object that is to be made, after what admission makes of it.
 ///
 /// # Errors
 /// Those of [`admission::mutate`].
 pub(super) async fn mutate_new(call: &Call<'_>, object: Value, options: &WriteOptions) -> ApiResult<Value> {
-    let attributes = |object: Option<&Value>| creation(call, object, options);
-    let mutated = admission::mutate(call, attributes, Some(object)).await?;
+    let attributes = creation(call, &object, options);
+    let mutated = admission::mutate(&attributes, Some(object)).await?;
     Ok(mutated.unwrap_or_default())
 }
 
-/// Lets validating webhooks look at an object that is to be made.
+/// Lets admission look at an object that is to be made.
 ///
 /// # Errors
 /// Those of [`admission::validate`].
 pub(super) async fn validate_new(call: &Call<'_>, object: &Value, options: &WriteOptions) -> ApiResult<()> {
-    admission::validate(call, |object| creation(call, object, options), Some(object)).await
+    admission::validate(&creation(call, object, options), Some(object)).await
 }
 
 /// Both in one, for what is made and not kept, as a binding is.
@@ -36,38 +36,31 @@ pub(super) async fn admit_new(call: &Call<'_>, object: Value, options: &WriteOpt
     Ok(object)
 }
 
-fn creation<'a>(call: &'a Call<'_>, object: Option<&Value>, options: &WriteOptions) -> Attributes<'a> {
-    let options = write_options(options, "CreateOptions");
-    Attributes::new(call, Operation::Create, object, None, options)
+fn creation<'a>(call: &'a Call<'_>, object: &Value, options: &'a WriteOptions) -> Attributes<'a> {
+    let options = RequestOptions::Write(options, "CreateOptions");
+    Attributes::new(call, Operation::Create, Some(object), None, options)
 }
 
-/// Lets webhooks look at an object that is to be deleted.
+/// Lets admission look at an object that is to be deleted.
 ///
 /// # Errors
 /// Those of [`admission::mutate`] and [`admission::validate`].
 pub(super) async fn check_deletion(call: &Call<'_>, old: &Value, options: &DeleteOptions) -> ApiResult<()> {
-    let attributes = |_: Option<&Value>| {
-        Attributes::new(
-            call,
-            Operation::Delete,
-            Some(old),
-            Some(old),
-            delete_options(options),
-        )
-    };
-    admission::mutate(call, attributes, None).await?;
-    admission::validate(call, attributes, None).await
+    let options = RequestOptions::Delete(options);
+    let attributes = Attributes::new(call, Operation::Delete, Some(old), Some(old), options);
+    admission::mutate(&attributes, None).await?;
+    admission::validate(&attributes, None).await
 }
 
-/// Lets webhooks look at a connection that is to be opened; `options` are an object of the connection's own kind.
+/// Lets admission look at a connection that is to be opened; `options` are an object of the connection's own kind.
 ///
 /// # Errors
 /// Those of [`admission::mutate`] and [`admission::validate`].
 pub(super) async fn check_connection(call: &Call<'_>, options: Value) -> ApiResult<()> {
-    let attributes = |_: Option<&Value>| Attributes::new(call, Operation::Connect, None, None, Value::Null);
-    // What a webhook makes of the options changes nothing of where the connection goes to.
-    let options = admission::mutate(call, attributes, Some(options)).await?;
-    admission::validate(call, attributes, options.as_ref()).await
+    let attributes = Attributes::new(call, Operation::Connect, None, None, RequestOptions::None);
+    // What is made of the options changes nothing of where the connection goes to.
+    let options = admission::mutate(&attributes, Some(options)).await?;
+    admission::validate(&attributes, options.as_ref()).await
 }
 
 /// A change of an object.
@@ -94,19 +87,19 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// The new state after mutating webhooks.
+    /// The new state after what admission makes of it.
     ///
     /// # Errors
     /// Those of [`admission::mutate`].
     pub(super) async fn mutate(&self, mut new: Value) -> ApiResult<Value> {
         let Some(paths) = self.paths else {
-            let attributes = |object: Option<&Value>| self.attributes(object, self.old);
-            let mutated = admission::mutate(self.call, attributes, Some(new)).await?;
+            let attributes = self.attributes(&new, self.old);
+            let mutated = admission::mutate(&attributes, Some(new)).await?;
             return Ok(mutated.unwrap_or_default());
         };
         let (old_scale, new_scale) = (scale::of(self.old, paths), scale::of(&new, paths));
-        let attributes = |object: Option<&Value>| self.attributes(object, &old_scale);
-        let mutated = admission::mutate(self.call, attributes, Some(new_scale.clone())).await?;
+        let attributes = self.attributes(&new_scale, &old_scale);
+        let mutated = admission::mutate(&attributes, Some(new_scale.clone())).await?;
         let mutated = scale::check(self.call, mutated.unwrap_or_default())?;
         if mutated != new_scale {
             scale::set_replicas(&mut new, &mutated, paths);
@@ -114,22 +107,21 @@ impl<'a> Change<'a> {
         Ok(new)
     }
 
-    /// Lets validating webhooks look at the new state.
+    /// Lets admission look at the new state.
     ///
     /// # Errors
     /// Those of [`admission::validate`].
     pub(super) async fn validate(&self, new: &Value) -> ApiResult<()> {
         let Some(paths) = self.paths else {
-            let attributes = |object: Option<&Value>| self.attributes(object, self.old);
-            return admission::validate(self.call, attributes, Some(new)).await;
+            return admission::validate(&self.attributes(new, self.old), Some(new)).await;
         };
         let (old_scale, new_scale) = (scale::of(self.old, paths), scale::of(new, paths));
-        let attributes = |object: Option<&Value>| self.attributes(object, &old_scale);
-        admission::validate(self.call, attributes, Some(&new_scale)).await
+        let attributes = self.attributes(&new_scale, &old_scale);
+        admission::validate(&attributes, Some(&new_scale)).await
     }
 
-    fn attributes<'b>(&'b self, object: Option<&Value>, old: &'b Value) -> Attributes<'b> {
-        let options = write_options(self.options, "UpdateOptions");
-        Attributes::new(self.call, Operation::Update, object, Some(old), options)
+    fn attributes<'b>(&'b self, object: &Value, old: &'b Value) -> Attributes<'b> {
+        let options = RequestOptions::Write(self.options, "UpdateOptions");
+        Attributes::new(self.call, Operation::Update, Some(object), Some(old), options)
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::subresource::{self, done};
 use super::update;
 use super::write::{self, meta};
-use super::{Call, Recorder, admitted, create as creation, lifecycle};
+use super::{Call, Recorder, admitted, create as creation};
 use crate::builtin::validation::names::{NameRule, NameUse};
 use crate::builtin::value::set_condition;
 use crate::chain::not_found;
@@ -64,7 +64,6 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
         return Err(Status::bad_request("name in URL does not match name in Binding object").into());
     }
     creation::place(call, &mut binding)?;
-    lifecycle::check_namespace(call, name).await?;
     let binding = admitted::admit_new(call, binding, &options).await?;
     let node = check(&binding)?;
     let now = call.server.now().to_string();

@@ -46,8 +46,6 @@ pub(super) async fn store(
     origin: Origin,
     options: &WriteOptions,
 ) -> ApiResult<Written> {
-    let name = meta(&object, "name");
-    lifecycle::check_namespace(call, if name.is_empty() { "Unknown" } else { name }).await?;
     let mut object = admitted::mutate_new(call, object, options).await?;
     // A webhook moves nothing elsewhere.
     place(call, &mut object)?;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::response::Rendering;
 use super::warning::warn;
 use super::write::{self, Written, meta, metadata};
-use super::{Call, admitted, from_storage, lifecycle, list};
+use super::{Call, admitted, from_storage, list};
 use crate::builtin::strategy::Dependents;
 use crate::builtin::strategy::deletion::{self, DeleteStep};
 use crate::codec;
@@ -31,7 +31,6 @@ pub(crate) async fn delete(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     let rendering = Rendering::new(call)?;
     let options = options(call, body)?;
     let name = call.name()?;
-    lifecycle::check_immortal(call, name)?;
     let key = call.resource.key(call.namespace(), name);
     let found = call
         .server

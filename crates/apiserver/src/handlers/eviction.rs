@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::delete::{self, delete_object};
 use super::subresource::{self, done, find, of_status};
 use super::write::{self, Written, meta};
-use super::{Call, admitted, all_from_storage, create, from_storage, lifecycle, update};
+use super::{Call, admitted, all_from_storage, create, from_storage, update};
 use crate::builtin::disruption;
 use crate::error::{ApiError, ApiResult};
 use crate::registry::Resource;
@@ -31,7 +31,6 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
         return Err(Status::bad_request("name in URL does not match name in Eviction object").into());
     }
     create::place(call, &mut eviction)?;
-    lifecycle::check_namespace(call, name).await?;
     let eviction = admitted::admit_new(call, eviction, &options).await?;
     let options = delete_options(name, &eviction, &options)?;
     if let Some(budget) = ask(call, &options).await? {

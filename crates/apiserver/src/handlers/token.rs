@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::response::Rendering;
 use super::subresource::{self, find};
 use super::write::{self, meta, metadata};
-use super::{Call, admitted, create, lifecycle};
+use super::{Call, admitted, create};
 use crate::error::{ApiError, ApiResult};
 use crate::fieldmanager::own_answer;
 use crate::ids;
@@ -31,7 +31,6 @@ pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
         return Err(Status::invalid(&kind(), name, &[error]).into());
     }
     create::place(call, &mut request)?;
-    lifecycle::check_namespace(call, name).await?;
     let mut request = admitted::admit_new(call, request, &options).await?;
     let account = find(call).await?.value();
     if request["spec"]["expirationSeconds"].is_null() {

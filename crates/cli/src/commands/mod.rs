@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+mod admission;
 mod demo;
 mod service_accounts;
 mod up;

@@ -17,6 +17,7 @@ use kubewright_runtime::Handle;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::admission::{AccountsMade, AdmissionArguments};
 use super::service_accounts::ServiceAccountArguments;
 use crate::failure::Advised;
 
@@ -50,6 +51,9 @@ pub(crate) struct Up {
     /// Serve resources beyond the default, as kube-apiserver does: `api/all=true`, `group/version=true`.
     #[arg(long, default_value = "", value_name = "LIST")]
     runtime_config: String,
+
+    #[command(flatten)]
+    admission: AdmissionArguments,
 
     #[command(flatten)]
     service_accounts: ServiceAccountArguments,
@@ -87,6 +91,10 @@ impl Up {
             client_certificates: Some(authority.verifier()?),
             advertise_address: reachable(address),
             runtime_config: self.runtime_config.clone(),
+            admission: self.admission.plugins(match self.no_controllers {
+                true => AccountsMade::ByNobody,
+                false => AccountsMade::ByController,
+            })?,
             descriptions: super::descriptions(),
             service_accounts: self.service_accounts.options()?,
             ..Options::default()
