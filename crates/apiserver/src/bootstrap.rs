@@ -132,36 +132,38 @@ async fn create_priority_classes(server: &Arc<Server>) -> ApiResult<()> {
 /// Makes the roles and bindings that every cluster has, and adds to those that are there what they lack.
 async fn reconcile_policy(server: &Arc<Server>) -> ApiResult<()> {
     let storage = server.storage();
-    for wanted in policy::objects() {
-        let key = wanted.key();
+    let now = server.now().to_string();
+    for template in policy::templates() {
+        let key = &template.key;
         let resource = GroupResource::new(key.group(), key.resource());
         let failed = |error| ApiError::from_storage(error, &resource, key.name());
+        let mut written = storage
+            .create(key.clone(), template.fill(&ids::uid(), &now))
+            .await;
         // Another server on the same store may be about the same.
         for _ in 0..GUARANTEED_UPDATE_TRIES {
-            let written = match storage.get(key.clone()).await.map_err(failed)? {
-                None => {
-                    let now = server.now().to_string();
-                    let new = wanted.create(&ids::uid(), &now);
-                    storage.create(key.clone(), Encoded::from_value(&new)).await
-                }
-                Some(found) => match wanted.reconcile(&found.value()) {
-                    None => break,
-                    Some(new) => {
-                        let new = Encoded::from_value(&new);
-                        storage.update(key.clone(), found.revision(), new).await
+            written = match written {
+                Err(StorageError::AlreadyExists { current } | StorageError::Conflict { current, .. }) => {
+                    match template.wanted.reconcile(&current.value()) {
+                        None => Ok(current),
+                        Some(new) => {
+                            let new = Encoded::from_value(&new);
+                            storage.update(key.clone(), current.revision(), new).await
+                        }
                     }
-                },
+                }
+                Err(StorageError::NotFound { .. }) => {
+                    storage
+                        .create(key.clone(), template.fill(&ids::uid(), &now))
+                        .await
+                }
+                written => written,
             };
-            match written {
-                Ok(_) => break,
-                Err(
-                    StorageError::AlreadyExists { .. }
-                    | StorageError::Conflict { .. }
-                    | StorageError::NotFound { .. },
-                ) => {}
-                Err(error) => return Err(failed(error)),
+            if written.is_ok() {
+                break;
             }
         }
+        written.map_err(failed)?;
     }
     Ok(())
 }

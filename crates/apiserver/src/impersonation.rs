@@ -13,18 +13,18 @@ use crate::authorization::{Attempt, Rules};
 use crate::builtin::validation::names::{label, subdomain};
 use crate::error::ApiResult;
 
+/// Whether a request may ask to act as somebody else. Names of headers are in lower case.
+pub(crate) fn is_asked(headers: &HeaderMap) -> bool {
+    headers
+        .keys()
+        .any(|name| name.as_str().starts_with("impersonate-"))
+}
+
 /// The identity that a request acts as: that of its headers where it has such, else its own.
 ///
 /// # Errors
 /// 400 for headers that name no user, 403 for somebody who may not act as all that they ask for.
 pub(crate) fn impersonate(identity: Identity, rules: &Rules, headers: &HeaderMap) -> ApiResult<Identity> {
-    // Names of headers are in lower case.
-    if !headers
-        .keys()
-        .any(|name| name.as_str().starts_with("impersonate-"))
-    {
-        return Ok(identity);
-    }
     let wanted = wanted(headers);
     if wanted.is_empty() {
         return Ok(identity);

@@ -236,6 +236,17 @@ impl Server {
         self.authorizer.rules(self.storage()).await
     }
 
+    /// The same for what somebody does themselves: nothing is read for who may do everything.
+    ///
+    /// # Errors
+    /// As [`Self::rules`].
+    pub(crate) async fn rules_for(&self, identity: &Identity) -> ApiResult<Rules> {
+        match Rules::of_master(identity, &self.authorizer) {
+            Some(rules) => Ok(rules),
+            None => self.rules().await,
+        }
+    }
+
     /// What is served at this moment.
     pub(crate) fn registry(&self) -> Arc<Registry> {
         self.registry.read().clone()

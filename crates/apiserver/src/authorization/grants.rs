@@ -21,7 +21,7 @@ pub(crate) async fn check(call: &Call<'_>, object: &Value, old: Option<&Value>) 
     if call.resource.group != GROUP {
         return Ok(());
     }
-    let Rules::Rbac(policy) = call.server.rules().await? else {
+    let Rules::Rbac(policy) = call.server.rules_for(&call.identity).await? else {
         return Ok(());
     };
     let write = Write {

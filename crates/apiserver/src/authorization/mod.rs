@@ -26,9 +26,8 @@ pub enum Authorization {
     /// Roles and their bindings, as kube-apiserver's `--authorization-mode=RBAC`; the group `system:masters` may do everything. The
     /// server makes upstream's default roles and bindings when it starts.
     ///
-    /// This is no boundary yet against those who may write roles or bindings, or approve certificates: unlike upstream's, it does not
-    /// keep them from granting what they do not have themselves (the verbs `escalate`, `bind` and `approve` on signers are not asked
-    /// for). Roles with an `aggregationRule` are filled once, when they are made; rules with `resourceNames` allow no list or watch.
+    /// Nobody grants what they do not have: writes of roles and bindings are checked for it, but for who may `escalate` or `bind`. While
+    /// the store cannot be read, requests are decided on by the roles that were known last.
     Rbac,
 }
 
@@ -43,6 +42,8 @@ pub(crate) enum Authorizer {
 #[derive(Clone, Debug)]
 pub(crate) enum Rules {
     AuthenticatedOnly,
+    /// Those of the group `system:masters` where roles decide on all others: upstream's first authorizer.
+    Everything,
     Rbac(Policy),
 }
 
@@ -100,9 +101,16 @@ impl Authorizer {
 }
 
 impl Rules {
+    /// The rules for one whom no role has to allow anything.
+    pub(crate) fn of_master(identity: &Identity, authorizer: &Authorizer) -> Option<Self> {
+        let is_decided = matches!(authorizer, Authorizer::Rbac(_)) && is_master(identity);
+        is_decided.then_some(Self::Everything)
+    }
+
     /// Whether `identity` may do it.
     pub(crate) fn decide(&self, identity: &Identity, access: &Access<'_>) -> Decision {
         let policy = match self {
+            Self::Everything => return Decision::Allowed(None),
             Self::AuthenticatedOnly if is_known(identity) => return Decision::Allowed(None),
             Self::AuthenticatedOnly => {
                 return match access {
@@ -129,11 +137,8 @@ impl Rules {
     /// Everything that `identity` may do in a namespace, as the status of a `SelfSubjectRulesReview`.
     pub(crate) fn review(&self, identity: &Identity, namespace: &str) -> Value {
         let (resources, paths, error) = match self {
-            Self::AuthenticatedOnly if is_known(identity) => (
-                json!([{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]),
-                json!([{"verbs": ["*"], "nonResourceURLs": ["*"]}]),
-                None,
-            ),
+            Self::Everything => all_rules(),
+            Self::AuthenticatedOnly if is_known(identity) => all_rules(),
             Self::AuthenticatedOnly => {
                 let public = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
                 (
@@ -226,6 +231,20 @@ impl Rules {
             why,
         )))
     }
+}
+
+/// All rules of one who may do everything: of resources, of paths, and what is wrong with them.
+fn all_rules() -> (Value, Value, Option<String>) {
+    (
+        json!([{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]),
+        json!([{"verbs": ["*"], "nonResourceURLs": ["*"]}]),
+        None,
+    )
+}
+
+/// What needs no authorization at all: kubelets and load balancers ask these (`--authorization-always-allow-paths`).
+pub(crate) fn is_always_allowed(path: &str) -> bool {
+    matches!(path, "/healthz" | "/livez" | "/readyz")
 }
 
 /// What the role `system:public-info-viewer` lets everybody see.

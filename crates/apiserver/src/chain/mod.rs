@@ -38,7 +38,7 @@ use crate::error::{ApiError, ApiResult};
 use crate::handlers::{self, Recorder};
 use crate::request::{RequestInfo, is_watch};
 use crate::server::Server;
-use crate::{compression, impersonation};
+use crate::{authorization, compression, impersonation};
 
 /// Answers a request. Whatever goes wrong is an answer too.
 pub(crate) async fn handle(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
@@ -77,8 +77,17 @@ async fn answer(
     warnings: &Recorder,
 ) -> ApiResult<Response<Body>> {
     let identity = server.authenticator.authenticate(server, parts, warnings).await?;
-    let rules = server.rules().await?;
-    let identity = impersonation::impersonate(identity, &rules, &parts.headers)?;
+    let identity = match impersonation::is_asked(&parts.headers) {
+        true => {
+            let rules = server.rules_for(&identity).await?;
+            impersonation::impersonate(identity, &rules, &parts.headers)?
+        }
+        false => identity,
+    };
+    if info.is_none() && authorization::is_always_allowed(parts.uri.path()) {
+        return paths::answer(server, parts).await;
+    }
+    let rules = server.rules_for(&identity).await?;
     match info {
         Some(info) => {
             rules.authorize_resource(&identity, &info)?;

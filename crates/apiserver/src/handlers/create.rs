@@ -51,7 +51,7 @@ pub(super) async fn store(
     place(call, &mut object)?;
     if origin == Origin::Update {
         // What lets somebody change an object does not let them make it.
-        let rules = call.server.rules().await?;
+        let rules = call.server.rules_for(&call.identity).await?;
         rules.authorize_creation(&call.identity, &call.info)?;
     }
     metadata::wipe(&mut object);

@@ -164,6 +164,20 @@ impl Encoded {
         }
     }
 
+    /// The same object with other values of the same length.
+    pub(crate) fn with_text(&self, text: Vec<u8>) -> Self {
+        debug_assert_eq!(
+            text.len(),
+            self.bytes.len(),
+            "what stands where is known of the old text"
+        );
+        Self {
+            bytes: text.into(),
+            version_at: self.version_at,
+            types: self.types,
+        }
+    }
+
     /// The stored text, without a version.
     #[must_use]
     pub const fn bytes(&self) -> &Bytes {

@@ -2,14 +2,17 @@
 //! already are brought up to them (component-helpers auth/rbac/reconciliation).
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::OnceLock;
 
+use memchr::memmem;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::GROUP;
 use super::covers::covers;
 use super::rule::PolicyRule;
-use crate::storage::Key;
+use crate::storage::{Encoded, Key};
 
 /// All of them, the roles before the bindings. Read once per process.
 pub(crate) fn objects() -> &'static [Wanted] {
@@ -26,6 +29,84 @@ pub(crate) struct Wanted {
     adds_to: Vec<String>,
     what: What,
 }
+
+/// A new object, its members in the order of stored texts.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Stored<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aggregation_rule: Option<Value>,
+    api_version: &'a str,
+    kind: &'a str,
+    metadata: Metadata<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role_ref: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rules: Option<&'a [PolicyRule]>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    subjects: &'a [Value],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'a> {
+    annotations: BTreeMap<&'a str, &'a str>,
+    creation_timestamp: &'a str,
+    labels: Map<String, Value>,
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<&'a str>,
+    uid: &'a str,
+}
+
+/// What a new cluster gets of each of [`objects`]: a text in which the identity and the time are to be filled in.
+#[derive(Debug)]
+pub(crate) struct Template {
+    pub(crate) wanted: &'static Wanted,
+    pub(crate) key: Key,
+    encoded: Encoded,
+    uid: Range<usize>,
+    time: Range<usize>,
+}
+
+/// The templates of all objects. Made once per process.
+pub(crate) fn templates() -> &'static [Template] {
+    static TEMPLATES: OnceLock<Vec<Template>> = OnceLock::new();
+    TEMPLATES.get_or_init(|| objects().iter().filter_map(Template::new).collect())
+}
+
+impl Template {
+    /// `None` for what cannot be stored; a test shows that there is no such thing.
+    fn new(wanted: &'static Wanted) -> Option<Self> {
+        let text = serde_json::to_vec(&wanted.stored(UID, TIME)).ok()?;
+        let encoded = Encoded::from_storage(text.into()).ok()?;
+        let find = |text: &str| {
+            let at = memmem::find(encoded.bytes(), text.as_bytes())?;
+            Some(at..at + text.len())
+        };
+        Some(Self {
+            uid: find(UID)?,
+            time: find(TIME)?,
+            wanted,
+            key: wanted.key(),
+            encoded,
+        })
+    }
+
+    /// The object of this identity, made at this time to the second, both as objects write them.
+    pub(crate) fn fill(&self, uid: &str, now: &str) -> Encoded {
+        let mut text = self.encoded.bytes().to_vec();
+        for (place, value) in [(&self.uid, uid), (&self.time, now)] {
+            text.splice(place.clone(), value.bytes());
+        }
+        self.encoded.with_text(text)
+    }
+}
+
+/// What stands in a template for the identity and the time: as long as they are, and nowhere else in it.
+const UID: &str = "uuuuuuuu-uuuu-uuuu-uuuu-uuuuuuuuuuuu";
+const TIME: &str = "tttt-tt-ttTtt:tt:ttZ";
+const API_VERSION: &str = "rbac.authorization.k8s.io/v1";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum What {
@@ -48,36 +129,40 @@ impl Wanted {
 
     /// The new object.
     pub(crate) fn create(&self, uid: &str, now: &str) -> Value {
-        let mut metadata = json!({
-            "name": self.name,
-            "uid": uid,
-            "creationTimestamp": now,
-            "labels": self.labels(),
-            "annotations": {AUTO_UPDATE: "true"},
-        });
-        if let Some(namespace) = &self.namespace {
-            metadata["namespace"] = json!(namespace);
-        }
-        let mut object = json!({
-            "apiVersion": format!("{GROUP}/v1"),
-            "kind": self.kind(),
-            "metadata": metadata,
-        });
+        // What holds texts alone can be a value.
+        serde_json::to_value(self.stored(uid, now)).unwrap_or_default()
+    }
+
+    fn stored<'a>(&'a self, uid: &'a str, now: &'a str) -> Stored<'a> {
+        let mut stored = Stored {
+            aggregation_rule: None,
+            api_version: API_VERSION,
+            kind: self.kind(),
+            metadata: Metadata {
+                annotations: BTreeMap::from([(AUTO_UPDATE, "true")]),
+                creation_timestamp: now,
+                labels: self.labels(),
+                name: &self.name,
+                namespace: self.namespace.as_deref(),
+                uid,
+            },
+            role_ref: None,
+            rules: None,
+            subjects: &[],
+        };
         match &self.what {
             What::Role { rules, takes } => {
-                object["rules"] = json!(rules);
-                if let Some(label) = takes {
-                    object["aggregationRule"] = json!({"clusterRoleSelectors": [selector(label)]});
-                }
+                stored.rules = Some(rules);
+                stored.aggregation_rule = takes
+                    .as_deref()
+                    .map(|label| json!({"clusterRoleSelectors": [selector(label)]}));
             }
             What::Binding { role, subjects } => {
-                object["roleRef"] = role.clone();
-                if !subjects.is_empty() {
-                    object["subjects"] = json!(subjects);
-                }
+                stored.role_ref = Some(role);
+                stored.subjects = subjects;
             }
         }
-        object
+        stored
     }
 
     /// The object that is there with all that it lacks, and with all that it has more; `None` when it lacks nothing, or is not to be
@@ -343,6 +428,18 @@ mod tests {
         assert_eq!((found_roles, found_rules), (roles, rules));
         assert_eq!(objects().len(), roles + bindings);
         assert_eq!((roles, bindings), (80, 61));
+    }
+
+    #[test]
+    fn templates_are_what_the_objects_are() {
+        assert_eq!(templates().len(), objects().len());
+        let (uid, now) = ("0b1e2c3d-0000-4000-8000-000000000001", "2026-01-02T03:04:05Z");
+        for template in templates() {
+            let filled = template.fill(uid, now);
+            let object = Encoded::from_value(&template.wanted.create(uid, now));
+            assert_eq!(filled.bytes(), object.bytes());
+            assert_eq!(format!("{filled:?}"), format!("{object:?}"), "with its places");
+        }
     }
 
     #[test]

@@ -8,16 +8,9 @@ use crate::authorization::{Access, Attempt};
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct PolicyRule {
-    #[serde(deserialize_with = "list")]
-    pub(crate) verbs: Vec<String>,
+    // In the order of stored texts, which is that of the names.
     #[serde(deserialize_with = "list", skip_serializing_if = "Vec::is_empty")]
     pub(crate) api_groups: Vec<String>,
-    /// Plurals, `plural/subresource`, `*/subresource`, or `*` for all, subresources included.
-    #[serde(deserialize_with = "list", skip_serializing_if = "Vec::is_empty")]
-    pub(crate) resources: Vec<String>,
-    /// Empty for objects of all names.
-    #[serde(deserialize_with = "list", skip_serializing_if = "Vec::is_empty")]
-    pub(crate) resource_names: Vec<String>,
     /// Paths, or beginnings of paths with a `*` at their end.
     #[serde(
         rename = "nonResourceURLs",
@@ -25,6 +18,14 @@ pub(crate) struct PolicyRule {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub(crate) non_resource_urls: Vec<String>,
+    /// Empty for objects of all names.
+    #[serde(deserialize_with = "list", skip_serializing_if = "Vec::is_empty")]
+    pub(crate) resource_names: Vec<String>,
+    /// Plurals, `plural/subresource`, `*/subresource`, or `*` for all, subresources included.
+    #[serde(deserialize_with = "list", skip_serializing_if = "Vec::is_empty")]
+    pub(crate) resources: Vec<String>,
+    #[serde(deserialize_with = "list")]
+    pub(crate) verbs: Vec<String>,
 }
 
 /// A list, or `null` for an empty one.
