@@ -6,7 +6,7 @@ mod rbac;
 mod tests;
 
 pub(crate) use self::rbac::bootstrap;
-use self::rbac::{Follower, Policy, PolicyRule, Source};
+use self::rbac::{Policy, PolicyRule, Source};
 use kubewright_core::{GroupResource, Status};
 use kubewright_net::Identity;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::authentication::{ANONYMOUS, AUTHENTICATED};
 use crate::error::{ApiError, ApiResult};
 use crate::request::RequestInfo;
-use crate::storage::Storage;
+use crate::storage::{Follower, Storage};
 
 /// By what requests are decided on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub enum Authorization {
 #[derive(Debug)]
 pub(crate) enum Authorizer {
     AuthenticatedOnly,
-    Rbac(Box<Follower>),
+    Rbac(Box<Follower<Policy>>),
 }
 
 /// What is decided by at one moment.
@@ -79,7 +79,7 @@ impl Authorizer {
     pub(crate) fn new(authorization: Authorization) -> Self {
         match authorization {
             Authorization::AuthenticatedOnly => Self::AuthenticatedOnly,
-            Authorization::Rbac => Self::Rbac(Box::default()),
+            Authorization::Rbac => Self::Rbac(Box::new(rbac::follower())),
         }
     }
 

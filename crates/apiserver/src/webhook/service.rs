@@ -3,6 +3,7 @@
 //! There may be no network of the cluster between the server and its services, so one is reached at an endpoint that is ready, as
 //! kube-apiserver does with `--enable-aggregator-routing` (apiserver pkg/util/proxy/proxy.go `ResolveEndpoint`), or by its external name.
 
+use memchr::memmem;
 use serde_json::Value;
 
 use super::ServiceReference;
@@ -41,7 +42,13 @@ pub(super) async fn resolve(storage: &dyn Storage, reference: &ServiceReference)
         )))
         .await
         .map_err(unreadable)?;
-    let slices = slices.items.iter().map(|slice| slice.value());
+    // Few of a namespace's are of one service, and those name it: the others are not read.
+    let named = memmem::Finder::new(name);
+    let slices = slices
+        .items
+        .iter()
+        .filter(|slice| named.find(slice.storage_bytes()).is_some());
+    let slices = slices.map(|slice| slice.value());
     let addresses: Vec<String> = slices
         .filter(|slice| slice["metadata"]["labels"][SERVICE_NAME] == name.as_str())
         .flat_map(|slice| addresses(&slice, text(&port["name"])))
