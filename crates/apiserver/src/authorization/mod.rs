@@ -172,7 +172,7 @@ impl Rules {
     /// # Errors
     /// 403 in the words of apiserver pkg/endpoints/handlers/responsewriters/errors.go, which users and tests match.
     pub(crate) fn authorize_resource(&self, identity: &Identity, info: &RequestInfo<'_>) -> ApiResult<()> {
-        self.authorize(identity, &Attempt::of(info))
+        self.authorize(identity, &Access::Resource(Attempt::of(info)))
     }
 
     /// Lets an update or a patch make the object that is not there (apiserver pkg/endpoints/handlers/update.go `withAuthorization`).
@@ -184,28 +184,24 @@ impl Rules {
             verb: "create",
             ..Attempt::of(info)
         };
-        self.authorize(identity, &attempt)
+        self.authorize(identity, &Access::Resource(attempt))
     }
 
     /// Lets somebody act as another.
     ///
     /// # Errors
     /// 403, likewise. Where everybody who is known may do everything, this is left to the group `system:masters`.
-    pub(crate) fn authorize_impersonation(
-        &self,
-        identity: &Identity,
-        attempt: &Attempt<'_>,
-    ) -> ApiResult<()> {
+    pub(crate) fn authorize_impersonation(&self, identity: &Identity, access: &Access<'_>) -> ApiResult<()> {
         match self {
-            Self::AuthenticatedOnly if !is_master(identity) => Err(forbidden(identity, attempt, "")),
-            _ => self.authorize(identity, attempt),
+            Self::AuthenticatedOnly if !is_master(identity) => Err(forbidden(identity, access, "")),
+            _ => self.authorize(identity, access),
         }
     }
 
-    fn authorize(&self, identity: &Identity, attempt: &Attempt<'_>) -> ApiResult<()> {
-        match self.decide(identity, &Access::Resource(*attempt)) {
+    fn authorize(&self, identity: &Identity, access: &Access<'_>) -> ApiResult<()> {
+        match self.decide(identity, access) {
             Decision::Allowed(_) => Ok(()),
-            Decision::Refused(reason) => Err(forbidden(identity, attempt, &reason)),
+            Decision::Refused(reason) => Err(forbidden(identity, access, &reason)),
         }
     }
 
@@ -219,17 +215,8 @@ impl Rules {
         method: &http::Method,
         path: &str,
     ) -> ApiResult<()> {
-        let verb = method.as_str().to_ascii_lowercase();
-        let Decision::Refused(reason) = self.decide(identity, &Access::Path { verb: &verb, path }) else {
-            return Ok(());
-        };
-        let why = format!("User {:?} cannot {verb} path {path:?}", identity.user);
-        let why = with_reason(sanitized(&why), &reason);
-        Err(ApiError::from(Status::forbidden(
-            &GroupResource::default(),
-            "",
-            why,
-        )))
+        let verb = &method.as_str().to_ascii_lowercase();
+        self.authorize(identity, &Access::Path { verb, path })
     }
 }
 
@@ -240,6 +227,16 @@ fn all_rules() -> (Value, Value, Option<String>) {
         json!([{"verbs": ["*"], "nonResourceURLs": ["*"]}]),
         None,
     )
+}
+
+/// A policy in which one user has these rules everywhere.
+#[cfg(test)]
+pub(crate) fn policy_of(user: &str, rules: &Value) -> Policy {
+    let mut policy = Policy::default();
+    policy.set_role("", "all", serde_json::from_value(rules.clone()).unwrap());
+    let stored = json!({"roleRef": {"apiGroup": rbac::GROUP, "kind": "ClusterRole", "name": "all"}, "subjects": [{"kind": "User", "name": user}]});
+    policy.set_binding(rbac::Binding::parse("", "all", stored.to_string().as_bytes()).unwrap());
+    policy
 }
 
 /// What needs no authorization at all: kubelets and load balancers ask these (`--authorization-always-allow-paths`).
@@ -283,22 +280,29 @@ impl<'a> Attempt<'a> {
 }
 
 /// 403 in upstream's words.
-fn forbidden(identity: &Identity, attempt: &Attempt<'_>, reason: &str) -> ApiError {
-    let mut resource = attempt.resource.to_owned();
-    if !attempt.subresource.is_empty() {
-        resource.push('/');
-        resource.push_str(attempt.subresource);
-    }
-    let mut why = format!(
-        "User {:?} cannot {} resource {resource:?} in API group {:?}",
-        identity.user, attempt.verb, attempt.group
-    );
-    match attempt.namespace {
-        Some(namespace) => why.push_str(&format!(" in the namespace {namespace:?}")),
-        None => why.push_str(" at the cluster scope"),
-    }
-    let resource = GroupResource::new(attempt.group, attempt.resource);
-    Status::forbidden(&resource, attempt.name, with_reason(sanitized(&why), reason)).into()
+pub(crate) fn forbidden(identity: &Identity, access: &Access<'_>, reason: &str) -> ApiError {
+    let user = &identity.user;
+    let (resource, name, why) = match access {
+        Access::Path { verb, path } => {
+            let why = format!("User {user:?} cannot {verb} path {path:?}");
+            (GroupResource::default(), "", why)
+        }
+        Access::Resource(attempt) => {
+            let Attempt { verb, group, .. } = attempt;
+            let mut resource = attempt.resource.to_owned();
+            if !attempt.subresource.is_empty() {
+                resource.push('/');
+                resource.push_str(attempt.subresource);
+            }
+            let mut why = format!("User {user:?} cannot {verb} resource {resource:?} in API group {group:?}");
+            match attempt.namespace {
+                Some(namespace) => why.push_str(&format!(" in the namespace {namespace:?}")),
+                None => why.push_str(" at the cluster scope"),
+            }
+            (GroupResource::new(*group, attempt.resource), attempt.name, why)
+        }
+    };
+    Status::forbidden(&resource, name, with_reason(sanitized(&why), reason)).into()
 }
 
 fn with_reason(mut message: String, reason: &str) -> String {
@@ -314,7 +318,7 @@ fn is_master(identity: &Identity) -> bool {
 }
 
 /// The group of those who may do everything.
-const MASTERS: &str = "system:masters";
+pub(crate) const MASTERS: &str = "system:masters";
 
 /// Nothing in the message may look like HTML, since some of it comes from the client (`sanitizer` in the file named above).
 fn sanitized(message: &str) -> String {

@@ -34,6 +34,7 @@ use kubewright_core::StatusReason;
 use kubewright_net::Body;
 
 use self::audit_id::AuditId;
+use crate::authorization::{Access, Attempt};
 use crate::error::{ApiError, ApiResult};
 use crate::handlers::{self, Recorder};
 use crate::request::{RequestInfo, is_watch};
@@ -80,7 +81,15 @@ async fn answer(
     let identity = match impersonation::is_asked(&parts.headers) {
         true => {
             let rules = server.rules_for(&identity).await?;
-            impersonation::impersonate(identity, &rules, &parts.headers)?
+            let verb = parts.method.as_str().to_ascii_lowercase();
+            let access = match &info {
+                Some(info) => Access::Resource(Attempt::of(info)),
+                None => Access::Path {
+                    verb: &verb,
+                    path: parts.uri.path(),
+                },
+            };
+            impersonation::impersonate(identity, &rules, &access, &parts.headers)?
         }
         false => identity,
     };

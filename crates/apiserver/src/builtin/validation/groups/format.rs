@@ -2,6 +2,7 @@
 //!
 //! Upstream: `pkg/util/validation` of apimachinery (`validation.go`, `ip.go`) and `pkg/apis/meta/v1/validation`.
 
+use kubewright_core::{FieldError, FieldPath};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::super::names::{label, label_value, qualified_name, subdomain};
@@ -66,25 +67,28 @@ pub(super) fn given_path_segment(errors: &mut Errors, node: &Node<'_, '_>, missi
 
 /// A domain, a slash and a path (`IsDomainPrefixedPath`).
 pub(super) fn domain_prefixed_path(errors: &mut Errors, node: &Node<'_, '_>) {
-    if !node.check_given(errors, "") {
-        return;
+    if node.check_given(errors, "") {
+        errors.extend(domain_prefixed_problems(&node.path(), node.text()));
     }
-    let Some((host, path)) = node
-        .text()
+}
+
+/// What is wrong with a text that is to be a domain, a slash and a path.
+pub(crate) fn domain_prefixed_problems(at: &FieldPath, text: &str) -> Errors {
+    let Some((host, path)) = text
         .split_once('/')
         .filter(|(host, path)| !host.is_empty() && !path.is_empty())
     else {
-        node.invalid(errors, "must be a domain-prefixed path (such as \"acme.io/foo\")");
-        return;
+        let detail = "must be a domain-prefixed path (such as \"acme.io/foo\")";
+        return vec![FieldError::invalid(at.clone(), text, detail)];
     };
-    for message in subdomain(host) {
-        node.invalid_as(errors, host, message);
-    }
+    let wrong = |message| FieldError::invalid(at.clone(), host, message);
+    let mut errors: Errors = subdomain(host).into_iter().map(wrong).collect();
     let is_path_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&byte);
     if !path.bytes().all(is_path_byte) {
         let detail = r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+')";
-        node.invalid_as(errors, path, detail);
+        errors.push(FieldError::invalid(at.clone(), path, detail));
     }
+    errors
 }
 
 /// A domain of at least three parts (`IsFullyQualifiedName`).
