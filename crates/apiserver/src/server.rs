@@ -40,7 +40,7 @@ pub struct Options {
     pub client_certificates: Option<ClientCertificateVerifier>,
     /// Who issues tokens of service accounts, and with which keys. Default: the server itself, with a key of its own.
     pub service_accounts: ServiceAccountOptions,
-    /// By what requests are decided on. Default: [`Authorization::AuthenticatedOnly`].
+    /// By what requests are decided on. Default: [`Authorization::Rbac`].
     pub authorization: Authorization,
     /// Which admission plugins are asked. Default: upstream's of those that are here, but [`AdmissionPlugin::ServiceAccount`]; whoever runs the
     /// service account controller turns that on.

@@ -8,8 +8,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use kubewright_net::CertificateInfo;
 use kubewright_net::kubeconfig::Kubeconfig;
 use rustix::process::{Pid, Signal, kill_process};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 
 /// The command with a home of its own.
 struct Sandbox(tempfile::TempDir);
@@ -150,7 +153,52 @@ fn a_new_kubeconfig_becomes_current() {
     let running = sandbox.up(&["--no-controllers", "--kubeconfig", path.to_str().unwrap()]);
     assert_eq!(current_context(&path), "kubewright");
     running.stop(Signal::TERM);
-    assert_eq!(current_context(&path), "");
+    assert!(!path.exists());
+}
+
+#[test]
+fn every_user_has_a_kubeconfig() {
+    let sandbox = Sandbox::new();
+    let (alice, node) = (sandbox.path("alice"), sandbox.path("folder/node"));
+    let users = [
+        format!("--user=alice:dev,ops={}", alice.display()),
+        format!("--user=system::node::n:system:nodes={}", node.display()),
+    ];
+    let arguments = [
+        "--no-controllers",
+        "--authorization-mode=RBAC",
+        &users[0],
+        &users[1],
+    ];
+    let running = sandbox.up(&arguments);
+    for (path, name, groups) in [
+        (&alice, "alice", &["dev", "ops"][..]),
+        (&node, "system:node:n", &["system:nodes"]),
+    ] {
+        let config = Kubeconfig::read(path).unwrap();
+        let context = format!("kubewright-{name}");
+        assert_eq!(config.current_context, context);
+        assert_eq!(config.cluster(&context).unwrap().server, running.word("ready"));
+        let user = config.user(&context).unwrap();
+        let pem = &user.client_certificate_data.as_ref().unwrap().0;
+        let certificate = CertificateDer::from_pem_slice(pem).unwrap();
+        let info = CertificateInfo::parse(&certificate).unwrap();
+        assert_eq!(
+            (info.common_name.as_str(), &info.organizations[..]),
+            (
+                name,
+                &groups.iter().map(|&g| g.to_owned()).collect::<Vec<_>>()[..]
+            )
+        );
+    }
+    running.stop(Signal::TERM);
+    assert!(!alice.exists() && !node.exists());
+    // What was there stays.
+    std::fs::write(&alice, "apiVersion: v1\nkind: Config\ncurrent-context: mine\n").unwrap();
+    let running = sandbox.up(&arguments);
+    assert_eq!(current_context(&alice), "mine");
+    running.stop(Signal::TERM);
+    assert_eq!(current_context(&alice), "mine");
 }
 
 #[test]
@@ -197,6 +245,30 @@ fn what_cannot_be_done_is_said_once_with_advice() {
             &["up", "--runtime-config", "a/b/c/d"],
             1,
             &["error: the API server did not start", "runtime configuration"],
+        ),
+        (
+            &["up", "--user", "a=x", "--user", "b=x"],
+            1,
+            &["error: x cannot be the kubeconfig of two users", "hint: "],
+        ),
+        (
+            &["up", "--enable-admission-plugins", "PodSecurity"],
+            1,
+            &[
+                "error: the admission plugins cannot be set up",
+                "because: enable-admission-plugins plugin \"PodSecurity\" is not available",
+                "hint: this server has NamespaceLifecycle",
+            ],
+        ),
+        (
+            &["up", "--user", "alice"],
+            2,
+            &["--user", "NAME[:GROUP,...]=PATH"],
+        ),
+        (
+            &["up", "--authorization-mode", "ABAC"],
+            2,
+            &["RBAC", "AlwaysAllow"],
         ),
         (&["up", "--port", "99999"], 2, &["--port"]),
         (&["up", "--bind", "nowhere"], 2, &["--bind"]),

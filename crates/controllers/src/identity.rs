@@ -1,5 +1,6 @@
 //! Who the controllers are: names as kube-controller-manager's with `--use-service-account-credentials`
-//! (kubernetes `cmd/kube-controller-manager/app`), the scheduler's and the nodes'.
+//! (kubernetes `cmd/kube-controller-manager/app`), the scheduler's and the nodes'. So each has the rights that the default roles of a cluster give
+//! it. The simulated nodes act as one: the server lets nodes do what their kubelets do.
 
 use kubewright_client::{Client, ClientOptions, WarningHandler};
 use kubewright_net::{HttpService, Identity};
@@ -17,8 +18,9 @@ pub(crate) fn client(server: &HttpService, name: &str) -> Client {
 
 fn identity(name: &str) -> Identity {
     match name {
+        MANAGER => Identity::new("system:kube-controller-manager", [AUTHENTICATED]),
         SCHEDULER => Identity::new("system:kube-scheduler", [AUTHENTICATED]),
-        KUBELET => Identity::new("system:node:kubewright", ["system:nodes", AUTHENTICATED]),
+        KUBELET | NODES => Identity::new("system:node:kubewright", ["system:nodes", AUTHENTICATED]),
         name => Identity::new(
             format!("system:serviceaccount:kube-system:{name}"),
             [
@@ -32,5 +34,9 @@ fn identity(name: &str) -> Identity {
 
 const AUTHENTICATED: &str = "system:authenticated";
 
+/// Whose the caches are that the controllers share.
+pub(crate) const MANAGER: &str = "kube-controller-manager";
 pub(crate) const SCHEDULER: &str = "kube-scheduler";
 pub(crate) const KUBELET: &str = "kubelet";
+/// What makes the nodes.
+pub(crate) const NODES: &str = "node-registration";

@@ -25,6 +25,7 @@ mod replica_set;
 mod root_ca;
 mod service_account;
 mod set;
+mod update;
 mod workload;
 
 pub use node::NodeOptions;

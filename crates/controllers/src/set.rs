@@ -77,7 +77,7 @@ impl ControllerSet {
     /// The controllers that the options name. Nothing runs yet.
     #[must_use]
     pub fn new(options: ControllerOptions) -> Self {
-        let mut operator = Operator::new("kube-controller-manager");
+        let mut operator = Operator::new(identity::MANAGER);
         for name in &options.controllers {
             operator = match name {
                 ControllerName::Namespace => operator.controller(namespace::controller()),

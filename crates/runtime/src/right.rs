@@ -114,3 +114,9 @@ impl Right {
             .collect()
     }
 }
+
+impl From<Right> for PolicyRule {
+    fn from(right: Right) -> Self {
+        right.to_rule()
+    }
+}

@@ -11,7 +11,7 @@ use kubewright_net::Identity;
 use kubewright_runtime::{Handle, Manager, ManagerOptions, Operator};
 use kubewright_schema::Definition;
 
-use crate::TestEnvError;
+use crate::{TestEnvError, User};
 
 /// How an environment is set up. Every value is valid.
 #[derive(Debug)]
@@ -103,7 +103,28 @@ impl TestEnv {
         &self.client
     }
 
-    /// A client of somebody else.
+    /// A client of a user with the rights that it names. The roles and bindings are made for it, and the service account where it is one; what a user
+    /// of the same name was allowed before in the same namespace counts no more.
+    ///
+    /// The client's default namespace is that of the service account, or `default`.
+    ///
+    /// # Errors
+    /// When the server refuses any of that, as it does for names that objects cannot have.
+    pub async fn client_for(&self, user: &User) -> Result<Client, TestEnvError> {
+        let identity = self.identity_for(user).await?;
+        let namespace = user.account().map_or("default", |(namespace, _)| namespace);
+        Ok(Client::in_process(self.server.service(), identity, namespace))
+    }
+
+    /// The identity of a user with the rights that it names, for clients that a test makes itself.
+    ///
+    /// # Errors
+    /// As [`client_for`](Self::client_for).
+    pub async fn identity_for(&self, user: &User) -> Result<Identity, TestEnvError> {
+        Ok(user.admit(&self.client).await?)
+    }
+
+    /// A client of somebody as they are: nothing is made for them.
     pub fn client_as(&self, identity: Identity) -> Client {
         Client::in_process(self.server.service(), identity, "default")
     }
@@ -155,7 +176,18 @@ impl TestEnv {
         self.run_with(operator, ManagerOptions::default()).await
     }
 
-    /// The same with options.
+    /// The same as a user who has the rights that the operator says it needs, and no others: what it does beyond them is refused, as it would be in
+    /// a cluster where its manifests were applied.
+    ///
+    /// # Errors
+    /// Likewise, and as [`client_for`](Self::client_for).
+    pub async fn run_as(&self, user: User, operator: &Operator) -> Result<Handle, TestEnvError> {
+        let client = self.client_for(&user.allow_all(operator.rights())).await?;
+        let manager = Manager::new(&client, operator, ManagerOptions::default());
+        Ok(manager.start().ready().await?)
+    }
+
+    /// The same as the administrator, with options.
     ///
     /// # Errors
     /// Likewise.

@@ -5,6 +5,9 @@
 //!
 //! A [`ServedEnv`] is the same with a port and a kubeconfig, for programs outside.
 //!
+//! Requests are authorized by roles and bindings, as in a cluster: a [`User`] is somebody with the rights that a test names, and
+//! [`TestEnv::client_for`] gives a client with them.
+//!
 //! What it is not: a mock. Nothing is recorded or scripted.
 //!
 //! ```
@@ -27,8 +30,10 @@
 mod env;
 mod error;
 mod served;
+mod user;
 mod wait;
 
 pub use env::{TestEnv, TestEnvOptions};
 pub use error::TestEnvError;
 pub use served::ServedEnv;
+pub use user::User;

@@ -4,13 +4,16 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use k8s_openapi::api::authentication::v1::TokenRequest;
+use k8s_openapi::api::core::v1::ServiceAccount;
 use kubewright_apiserver::serving::{Authority, Listening};
-use kubewright_net::kubeconfig::{self, Entry};
+use kubewright_client::Api;
+use kubewright_net::kubeconfig::{self, AuthInfo, Entry};
 use kubewright_net::{Identity, ServeLimits};
 use rustls::crypto::CryptoProvider;
 use tokio::net::TcpListener;
 
-use crate::{TestEnv, TestEnvError, TestEnvOptions};
+use crate::{TestEnv, TestEnvError, TestEnvOptions, User};
 
 /// A [`TestEnv`] that also listens on a port of the loopback address, for kubectl and for clients in other languages.
 ///
@@ -67,6 +70,27 @@ impl ServedEnv {
     /// When there is no random number to be had.
     pub fn kubeconfig_entry(&self, name: &str, identity: &Identity) -> Result<Entry, TestEnvError> {
         Ok(self.authority.kubeconfig_entry(name, self.address(), identity)?)
+    }
+
+    /// A kubeconfig entry of the given name for a user with the rights that it names, which are made as by
+    /// [`TestEnv::client_for`]: with a client certificate for a user, with a token for a service account.
+    ///
+    /// # Errors
+    /// As [`TestEnv::client_for`], and when there is no random number to be had.
+    pub async fn kubeconfig_entry_for(&self, name: &str, user: &User) -> Result<Entry, TestEnvError> {
+        let identity = self.env.identity_for(user).await?;
+        let mut entry = self.kubeconfig_entry(name, &identity)?;
+        if let Some((namespace, account)) = user.account() {
+            let accounts = Api::<ServiceAccount>::namespaced(self.env.client(), namespace);
+            let request = TokenRequest::default();
+            let issued = accounts.create_token(account, &request).await?;
+            entry.user = AuthInfo {
+                token: issued.status.and_then(|status| status.token),
+                ..AuthInfo::default()
+            };
+            entry.namespace = Some(namespace.to_owned());
+        }
+        Ok(entry)
     }
 
     /// Writes a kubeconfig entry `kubewright` for the administrator into a file, which is made if it is not there.

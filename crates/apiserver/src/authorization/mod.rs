@@ -1,6 +1,7 @@
 //! Who may do what.
 
 pub(crate) mod grants;
+mod node;
 mod rbac;
 #[cfg(test)]
 mod tests;
@@ -21,10 +22,10 @@ use crate::storage::{Follower, Storage};
 #[non_exhaustive]
 pub enum Authorization {
     /// Everybody who is known may do everything; others may ask for health and version alone.
-    #[default]
     AuthenticatedOnly,
-    /// Roles and their bindings, as kube-apiserver's `--authorization-mode=RBAC`; the group `system:masters` may do everything. The
-    /// server makes upstream's default roles and bindings when it starts.
+    /// Roles and their bindings, as kube-apiserver's `--authorization-mode=Node,RBAC`; the group `system:masters` may do everything, and nodes
+    /// what kubelets do with nodes and pods. The server makes upstream's default roles and bindings when it starts.
+    #[default]
     ///
     /// Nobody grants what they do not have: writes of roles and bindings are checked for it, but for who may `escalate` or `bind`. While
     /// the store cannot be read, requests are decided on by the roles that were known last.
@@ -121,7 +122,7 @@ impl Rules {
             Self::Rbac(policy) => policy,
         };
         // Whatever is bound: upstream's first authorizer, and the way back in for who took everything from everybody.
-        if is_master(identity) {
+        if is_master(identity) || node::allows(identity, access) {
             return Decision::Allowed(None);
         }
         match policy.allows(identity, access) {

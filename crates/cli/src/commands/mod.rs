@@ -2,8 +2,10 @@
 
 mod admission;
 mod demo;
+mod kubeconfigs;
 mod service_accounts;
 mod up;
+mod users;
 
 use std::process::ExitCode;
 use std::sync::Arc;

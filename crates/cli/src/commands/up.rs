@@ -2,23 +2,24 @@
 
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Context;
 use kubewright_apiserver::serving::{Authority, Listening, reachable};
-use kubewright_apiserver::{ApiServer, Options};
+use kubewright_apiserver::{ApiServer, Authorization, Options};
 use kubewright_controllers::{ControllerOptions, ControllerSet};
-use kubewright_net::kubeconfig::{self, Entry, KubeconfigError};
 use kubewright_net::{Identity, ServeLimits};
 use kubewright_runtime::Handle;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::admission::{AccountsMade, AdmissionArguments};
+use super::kubeconfigs::{Kubeconfigs, Owner};
 use super::service_accounts::ServiceAccountArguments;
+use super::users::{self, UserFile};
 use crate::failure::Advised;
 
 /// Run a control plane until interrupted: an API server with its own authority, reachable with any Kubernetes client.
@@ -36,9 +37,16 @@ pub(crate) struct Up {
     #[arg(long, value_name = "PATH")]
     kubeconfig: Option<PathBuf>,
 
-    /// Leave the kubeconfig as it is on exit.
+    /// Leave the kubeconfigs as they are on exit.
     #[arg(long)]
     keep_kubeconfig: bool,
+
+    /// Write a further kubeconfig, for a user with a client certificate: `alice:dev=alice.kubeconfig`. May be given several times.
+    ///
+    /// What the user may do is said by roles and bindings, as for everybody. A colon within the name is written twice:
+    /// `system::node::n1:system:nodes=n1.kubeconfig`.
+    #[arg(long = "user", value_name = "NAME[:GROUP,...]=PATH")]
+    users: Vec<UserFile>,
 
     /// Create this file once the server is ready, and remove it on exit.
     #[arg(long, value_name = "PATH")]
@@ -52,6 +60,11 @@ pub(crate) struct Up {
     #[arg(long, default_value = "", value_name = "LIST")]
     runtime_config: String,
 
+    /// By what requests are decided on, as kube-apiserver has it: `RBAC` by roles and their bindings, `AlwaysAllow` lets everybody do everything
+    /// who is known.
+    #[arg(long, value_enum, ignore_case = true, default_value_t = AuthorizationMode::Rbac, value_name = "MODE")]
+    authorization_mode: AuthorizationMode,
+
     #[command(flatten)]
     admission: AdmissionArguments,
 
@@ -59,9 +72,32 @@ pub(crate) struct Up {
     service_accounts: ServiceAccountArguments,
 }
 
+/// The authorizers, by upstream's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum AuthorizationMode {
+    #[value(name = "RBAC")]
+    Rbac,
+    #[value(name = "AlwaysAllow")]
+    AlwaysAllow,
+}
+
+impl From<AuthorizationMode> for Authorization {
+    fn from(mode: AuthorizationMode) -> Self {
+        match mode {
+            AuthorizationMode::Rbac => Self::Rbac,
+            AuthorizationMode::AlwaysAllow => Self::AuthenticatedOnly,
+        }
+    }
+}
+
 impl Up {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         let started = Instant::now();
+        if let Some(path) = users::repeated(self.kubeconfig.as_deref(), &self.users) {
+            let what = format!("{} cannot be the kubeconfig of two users", path.display());
+            let reason = anyhow::anyhow!("one file has one current user");
+            return Err(Advised::new(what, "name another file in --user or --kubeconfig", reason).into());
+        }
         // Before anything is written, so that an interrupt from here on leaves nothing behind.
         let interrupted = interrupted()?;
         let running = self.listen().await?;
@@ -91,6 +127,7 @@ impl Up {
             client_certificates: Some(authority.verifier()?),
             advertise_address: reachable(address),
             runtime_config: self.runtime_config.clone(),
+            authorization: self.authorization_mode.into(),
             admission: self.admission.plugins(match self.no_controllers {
                 true => AccountsMade::ByNobody,
                 false => AccountsMade::ByController,
@@ -126,28 +163,14 @@ impl Up {
         })
     }
 
-    /// Tells the world, now that requests are answered.
+    /// Tells the world, now that requests are answered. What was written so far is taken back if the rest cannot be.
     fn announce(&self, running: &Running, started: Instant) -> anyhow::Result<Written> {
-        let address = reachable(running.serving.address());
-        let admin = Identity::new("kubernetes-admin", ["system:masters"]);
-        let entry = running.authority.kubeconfig_entry(CONTEXT, address, &admin)?;
-        let (path, is_own) = match &self.kubeconfig {
-            Some(path) => (path.clone(), false),
-            None => (
-                state_folder()?.join(format!("kubeconfig-{}", address.port())),
-                true,
-            ),
-        };
-        kubeconfig::merge_entry(&path, &entry).map_err(|error| unwritable(&path, error))?;
-        let written = Written {
-            path,
-            entry,
-            is_own,
+        let mut written = Written {
+            kubeconfigs: Kubeconfigs::default(),
             keep: self.keep_kubeconfig,
             ready_file: self.ready_file.clone(),
         };
-        // What was written so far is taken back if the rest cannot be.
-        let told = tell(&written, address, started);
+        let told = self.tell(running, &mut written.kubeconfigs, started);
         match told {
             Ok(()) => Ok(written),
             Err(error) => {
@@ -155,6 +178,43 @@ impl Up {
                 Err(error)
             }
         }
+    }
+
+    /// The files first, so that whoever has read the line finds them.
+    fn tell(&self, running: &Running, kubeconfigs: &mut Kubeconfigs, started: Instant) -> anyhow::Result<()> {
+        let address = reachable(running.serving.address());
+        let entry = |name: &str, identity| running.authority.kubeconfig_entry(name, address, identity);
+        let admin = Identity::new("kubernetes-admin", ["system:masters"]);
+        let (path, owner) = match &self.kubeconfig {
+            Some(path) => (path.clone(), Owner::User),
+            None => (
+                state_folder()?.join(format!("kubeconfig-{}", address.port())),
+                Owner::Command,
+            ),
+        };
+        kubeconfigs.write(&path, entry(CONTEXT, &admin)?, owner)?;
+        for user in &self.users {
+            let name = format!("{CONTEXT}-{}", user.identity.user);
+            kubeconfigs.write(&user.path, entry(&name, &user.identity)?, Owner::User)?;
+        }
+        if let Some(path) = &self.ready_file {
+            std::fs::write(path, format!("https://{address}\n")).map_err(|error| {
+                Advised::new(
+                    format!("cannot create the ready file {}", path.display()),
+                    "choose a path in a folder that exists and can be written to",
+                    error,
+                )
+            })?;
+        }
+        let milliseconds = started.elapsed().as_millis();
+        let mut stdout = std::io::stdout().lock();
+        writeln!(
+            stdout,
+            "ready https://{address} kubeconfig {} in {milliseconds} ms",
+            path.display()
+        )
+        .and_then(|()| stdout.flush())
+        .context("cannot write to stdout")
     }
 }
 
@@ -178,10 +238,7 @@ impl Running {
 
 /// The traces of this command outside its process.
 struct Written {
-    path: PathBuf,
-    entry: Entry,
-    /// Whether the kubeconfig holds nothing but our entry.
-    is_own: bool,
+    kubeconfigs: Kubeconfigs,
     keep: bool,
     ready_file: Option<PathBuf>,
 }
@@ -192,55 +249,11 @@ impl Written {
             let _ = std::fs::remove_file(path);
         }
         if self.keep {
-            return Ok(());
+            Ok(())
+        } else {
+            self.kubeconfigs.take_back()
         }
-        if self.is_own {
-            return std::fs::remove_file(&self.path)
-                .or_else(|error| {
-                    if error.kind() == std::io::ErrorKind::NotFound {
-                        Ok(())
-                    } else {
-                        Err(error)
-                    }
-                })
-                .with_context(|| format!("cannot remove {}", self.path.display()));
-        }
-        kubeconfig::remove_entry(&self.path, &self.entry)
-            .map_err(|error| unwritable(&self.path, error).into())
     }
-}
-
-/// The file first, so that whoever has read the line finds it.
-fn tell(written: &Written, address: SocketAddr, started: Instant) -> anyhow::Result<()> {
-    if let Some(path) = &written.ready_file {
-        std::fs::write(path, format!("https://{address}\n")).map_err(|error| {
-            Advised::new(
-                format!("cannot create the ready file {}", path.display()),
-                "choose a path in a folder that exists and can be written to",
-                error,
-            )
-        })?;
-    }
-    let milliseconds = started.elapsed().as_millis();
-    let mut stdout = std::io::stdout().lock();
-    writeln!(
-        stdout,
-        "ready https://{address} kubeconfig {} in {milliseconds} ms",
-        written.path.display()
-    )
-    .and_then(|()| stdout.flush())
-    .context("cannot write to stdout")
-}
-
-fn unwritable(path: &Path, error: KubeconfigError) -> Advised {
-    let hint = error
-        .hint()
-        .unwrap_or_else(|| "choose another path with --kubeconfig".to_owned());
-    Advised::new(
-        format!("cannot write the kubeconfig {}", path.display()),
-        hint,
-        error,
-    )
 }
 
 /// Resolves on SIGINT or SIGTERM, from the moment of this call on.

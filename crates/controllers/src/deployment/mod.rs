@@ -18,11 +18,12 @@ use kubewright_core::{
     owner_reference,
 };
 use kubewright_runtime::{Context, Controller, Error, Note, Outcome, Reconciler, Request, Right, Verb};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::adoption::{self, Adopter};
 use crate::pods;
 use crate::replica_set::is_same;
+use crate::update::{Part, set_status, update};
 use crate::workload::Workload;
 use revision::{Revision, Template};
 use rollout::{Sizes, Strategy};
@@ -35,8 +36,8 @@ pub(crate) fn controller() -> Controller {
         .reads::<Pod>()
         .concurrency(5)
         .right(Right::to::<ReplicaSet>([Verb::Create, Verb::Patch, Verb::Delete]))
-        .right(Right::to::<Deployment>([Verb::Patch]))
-        .right(Right::to_subresource::<Deployment>("status", [Verb::Patch]))
+        .right(Right::to::<Deployment>([Verb::Update]))
+        .right(Right::to_subresource::<Deployment>("status", [Verb::Update]))
 }
 
 struct Deployments;
@@ -188,10 +189,7 @@ impl Rollout<'_> {
         let is_ours = is_controlled_by(&present, &*self.deployment.object) && self.template.is_of(&value);
         if !is_ours {
             let count = self.deployment.count("collisionCount") + 1;
-            let patch = Patch::Merge(json!({"status": {"collisionCount": count}}));
-            ctx_api(self.ctx, self.namespace())
-                .patch_status(self.name(), &patch, &WriteOptions::default())
-                .await?;
+            self.set_status(&json!({"collisionCount": count})).await?;
         }
         Err(error.into())
     }
@@ -295,11 +293,12 @@ impl Rollout<'_> {
         if annotations.and_then(|annotations| annotations.get(revision::REVISION)) == Some(&number) {
             return Ok(());
         }
-        let patch = Patch::Merge(json!({"metadata": {"annotations": {revision::REVISION: number}}}));
-        ctx_api(self.ctx, self.namespace())
-            .patch(self.name(), &patch, &WriteOptions::default())
-            .await?;
-        Ok(())
+        let change = |deployment: &mut Value| {
+            let annotations = &mut deployment["metadata"]["annotations"];
+            annotations[revision::REVISION] = number.as_str().into();
+        };
+        let known = &self.deployment.value;
+        update::<Deployment>(self.ctx.client(), known, Part::Whole, change).await
     }
 
     /// Whether pods of old templates have not ended yet.
@@ -342,6 +341,11 @@ impl Rollout<'_> {
         Ok(())
     }
 
+    async fn set_status(&self, fields: &Value) -> Result<(), Error> {
+        let change = |deployment: &mut Value| set_status(deployment, fields);
+        update::<Deployment>(self.ctx.client(), &self.deployment.value, Part::Status, change).await
+    }
+
     /// Writes the status, and says when to look at the progress again.
     async fn write_status(&self) -> Result<Outcome, Error> {
         let sizes = self.sizes();
@@ -349,23 +353,10 @@ impl Rollout<'_> {
         let now = jiff::Timestamp::now();
         let (status, again) = conditions::status(&self.deployment, &self.revisions, current, &sizes, now);
         if !is_same(&self.deployment.value["status"], &status) {
-            let patch = Patch::Merge(
-                json!({"metadata": {"uid": self.deployment.object.metadata.uid}, "status": status}),
-            );
-            let patched = ctx_api(self.ctx, self.namespace())
-                .patch_status(self.name(), &patch, &WriteOptions::default())
-                .await;
-            match patched {
-                Err(error) if !error.is_not_found() => return Err(error.into()),
-                _ => {}
-            }
+            self.set_status(&status).await?;
         }
         Ok(again.map_or(Outcome::done(), Outcome::requeue_after))
     }
-}
-
-fn ctx_api(ctx: &Context, namespace: &str) -> Api<Deployment> {
-    ctx.api(namespace)
 }
 
 /// The replica sets of a deployment; those without a controller that match the selector are adopted. Only those that concern

@@ -12,7 +12,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kubewright_client::discovery::{DiscoveredResource, Discovery};
 use kubewright_client::{
-    Api, Client, DeleteOptions, DynamicApi, Error as ClientError, ListOptions, Patch, PropagationPolicy,
+    Api, Client, DeleteOptions, DynamicApi, Error as ClientError, ListOptions, PropagationPolicy,
     WriteOptions,
 };
 use kubewright_core::{ObjectMeta, Scope};
@@ -20,6 +20,7 @@ use kubewright_runtime::{
     Context, Controller, Error, Outcome, Predicate, Reconciler, Request, Right, Verb, WatchOptions,
 };
 
+use crate::update::{Part, set_status, update};
 use conditions::{Findings, Left};
 
 /// The controller.
@@ -33,7 +34,7 @@ pub(crate) fn controller() -> Controller {
         )
         .concurrency(10)
         .right(Right::to_resource("", "namespaces/finalize", [Verb::Update]))
-        .right(Right::to_resource("", "namespaces/status", [Verb::Patch]))
+        .right(Right::to_resource("", "namespaces/status", [Verb::Update]))
         .right(Right::to_resource(
             "*",
             "*",
@@ -162,15 +163,10 @@ async fn report(client: &Client, namespace: &Namespace, findings: &Findings) -> 
     let Some(conditions) = findings.conditions(&present, now) else {
         return Ok(());
     };
-    let patch = Patch::Merge(serde_json::json!({"status": {"conditions": conditions}}));
-    let name = namespace.metadata.name.as_deref().unwrap_or_default();
-    let patched = Api::<Namespace>::all(client)
-        .patch_status(name, &patch, &WriteOptions::default())
-        .await;
-    match patched {
-        Err(error) if !error.is_not_found() => Err(error.into()),
-        _ => Ok(()),
-    }
+    let known = serde_json::to_value(namespace)?;
+    let fields = serde_json::json!({"conditions": conditions});
+    let change = |namespace: &mut serde_json::Value| set_status(namespace, &fields);
+    update::<Namespace>(client, &known, Part::Status, change).await
 }
 
 /// Takes the finalizer out of the spec, after which the server lets go of the namespace.

@@ -13,6 +13,8 @@ use kubewright_core::StaticResource;
 use kubewright_runtime::{Operator, Right, RunnableContext, Verb};
 use serde_json::json;
 
+use crate::identity;
+
 /// The simulated nodes. Every value is valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeOptions {
@@ -37,7 +39,7 @@ pub(crate) fn add_to(operator: Operator, options: &NodeOptions) -> Operator {
     operator
         .controller(scheduler::controller())
         .controller(kubelet::controller(&nodes))
-        .runnable("node-registration", move |ctx| register(ctx, Arc::clone(&nodes)))
+        .runnable(identity::NODES, move |ctx| register(ctx, Arc::clone(&nodes)))
         .right(Right::to::<Node>([Verb::Get, Verb::Create]))
         .right(Right::to_subresource::<Node>("status", [Verb::Patch]))
 }

@@ -25,6 +25,7 @@ use serde_json::{Value, json};
 
 use crate::adoption::{self, Adopter};
 use crate::pods;
+use crate::update::{Part, set_status, update};
 use crate::workload::Workload;
 
 /// The controller.
@@ -35,7 +36,7 @@ pub(crate) fn controller() -> Controller {
         .watches_related::<Pod, ReplicaSet>(adopters)
         .concurrency(5)
         .right(Right::to::<Pod>([Verb::Create, Verb::Patch, Verb::Delete]))
-        .right(Right::to_subresource::<ReplicaSet>("status", [Verb::Patch]))
+        .right(Right::to_subresource::<ReplicaSet>("status", [Verb::Update]))
 }
 
 /// The sets that might adopt a pod without a controller.
@@ -282,17 +283,11 @@ fn pod(workload: &Workload<ReplicaSet>) -> DynamicObject {
 }
 
 async fn write_status(ctx: &Context, workload: &Workload<ReplicaSet>, status: &Value) -> Result<(), Error> {
-    let set = &workload.object;
     if status::is_same(&workload.value["status"], status) {
         return Ok(());
     }
-    let api = ctx.api::<ReplicaSet>(set.metadata.namespace.as_deref().unwrap_or_default());
-    let name = set.metadata.name.as_deref().unwrap_or_default();
-    let patch = Patch::Merge(json!({"metadata": {"uid": set.metadata.uid}, "status": status}));
-    match api.patch_status(name, &patch, &WriteOptions::default()).await {
-        Err(error) if !error.is_not_found() => Err(error.into()),
-        _ => Ok(()),
-    }
+    let change = |set: &mut Value| set_status(set, status);
+    update::<ReplicaSet>(ctx.client(), &workload.value, Part::Status, change).await
 }
 
 #[cfg(test)]

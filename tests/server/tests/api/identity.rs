@@ -91,6 +91,10 @@ async fn nobody_sees_nothing_but_health_and_version() {
             format!("forbidden: {user} cannot post path \"/nonsense\""),
         ),
         ("GET /", format!("forbidden: {user} cannot get path \"/\"")),
+        (
+            "GET /healthz/ping",
+            format!("forbidden: {user} cannot get path \"/healthz/ping\""),
+        ),
     ] {
         let answer = Answer::read(server.send_as(None, line).await).await;
         assert_eq!(answer.code, 403, "{line}");
@@ -100,20 +104,30 @@ async fn nobody_sees_nothing_but_health_and_version() {
             "{line}"
         );
     }
-    for path in [
-        "/healthz",
-        "/livez",
-        "/readyz",
-        "/version",
-        "/healthz/ping",
-        "/readyz?verbose",
-    ] {
+    for path in ["/healthz", "/livez", "/readyz", "/version", "/readyz?verbose"] {
         assert_eq!(
             server.send_as(None, format!("GET {path}")).await.status(),
             200,
             "{path}"
         );
     }
+}
+
+/// Lets the group `testers` list namespaces and ask for certificates.
+fn for_testers() -> [Ask; 2] {
+    let api = "rbac.authorization.k8s.io";
+    let rules = json!([
+        {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["list"]},
+        {"apiGroups": ["certificates.k8s.io"], "resources": ["certificatesigningrequests"], "verbs": ["create"]},
+    ]);
+    let role = json!({"metadata": {"name": "testers"}, "rules": rules});
+    let binding = json!({
+        "metadata": {"name": "testers"},
+        "roleRef": {"apiGroup": api, "kind": "ClusterRole", "name": "testers"},
+        "subjects": [{"apiGroup": api, "kind": "Group", "name": "testers"}],
+    });
+    [("clusterroles", role), ("clusterrolebindings", binding)]
+        .map(|(plural, object)| Ask::json(format!("POST /apis/{api}/v1/{plural}"), &object))
 }
 
 #[tokio::test]
@@ -124,6 +138,9 @@ async fn tokens() {
         ..Options::default()
     };
     let server = Server::with(options).await;
+    for ask in for_testers() {
+        server.ok(ask).await;
+    }
     const SPACED: &str = "299 - \"the provided Authorization header contains extra space before the bearer token, and is ignored\"";
     for (header, code, warning) in [
         ("Bearer secret", 200, None),
@@ -219,6 +236,9 @@ async fn certificates() {
         ..Options::default()
     };
     let secure = Secure::start(options, ServeLimits::default()).await;
+    for ask in for_testers() {
+        assert_eq!(secure.ask(&secure.admin(), ask).await.code, 201);
+    }
     let stranger = Authority::new(secure.provider.clone()).unwrap();
     let alice = Identity::new("alice", ["developers", "testers"]);
     let csr = |name: &str| {
