@@ -14,9 +14,9 @@ use k8s_openapi::api::events::v1::Event;
 use kubewright::cache::{InformerOptions, Informers, Lister, WatchScope};
 use kubewright::client::DeleteOptions;
 use kubewright::core::{Namespaced, Resource, StaticResource, is_controlled_by};
-use kubewright::net::{HttpService, Identity};
+use kubewright::net::HttpService;
 use kubewright::runtime::{Handle, condition_is_true};
-use kubewright::testing::{TestEnv, TestEnvOptions};
+use kubewright::testing::{TestEnv, TestEnvOptions, User};
 use kubewright::{Api, Client, Manager, ManagerOptions, Operator, Patch, WriteOptions};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -244,11 +244,10 @@ impl Running {
                 .push(Asked::of(request.method().as_str(), request.uri().path()));
             server.send(request)
         });
-        let client = Client::in_process(
-            recording,
-            Identity::new("guestbook", ["system:masters"]),
-            "default",
-        );
+        // As its manifests have it: an account with the rights that it asks for, and no others.
+        let account = User::service_account("guestbook-system", "guestbook").allow_all(operator.rights());
+        let identity = env.identity_for(&account).await.unwrap();
+        let client = Client::in_process(recording, identity, "default");
         let manager = Manager::new(&client, &operator, ManagerOptions::default());
         let events = Informers::new(env.client().clone(), InformerOptions::default());
         Self {

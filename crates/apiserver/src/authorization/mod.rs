@@ -25,10 +25,10 @@ pub enum Authorization {
     AuthenticatedOnly,
     /// Roles and their bindings, as kube-apiserver's `--authorization-mode=Node,RBAC`; the group `system:masters` may do everything, and nodes
     /// what kubelets do with nodes and pods. The server makes upstream's default roles and bindings when it starts.
-    #[default]
     ///
     /// Nobody grants what they do not have: writes of roles and bindings are checked for it, but for who may `escalate` or `bind`. While
     /// the store cannot be read, requests are decided on by the roles that were known last.
+    #[default]
     Rbac,
 }
 

@@ -7,6 +7,7 @@ mod changes;
 mod columns;
 mod create;
 mod custom;
+mod identity;
 mod inspect;
 mod pods;
 mod read;
@@ -131,6 +132,11 @@ const ALL: &[Scenario] = &[
     shared("auth_reconcile", security::reconcile),
     // 1.27 asks for versions of the review that upstream serves no more.
     shared("auth_whoami", security::whoami).since(28),
+    shared("auth_can_i_as", identity::can_i_as),
+    shared("auth_reconcile_bindings", identity::reconcile_bindings),
+    shared("acting_as", identity::acting_as).since(28),
+    shared("service_account_rights", identity::service_accounts),
+    shared("bound_tokens", identity::bound_tokens).since(28),
     shared("certificates", security::certificates),
     shared("create_token", security::tokens).since(28),
     shared("rollout_commands", workloads::rollout),

@@ -8,7 +8,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service};
 use kubewright_client::{Api, DeleteOptions, ListOptions, Patch, WriteOptions};
 use kubewright_core::{DynamicObject, Namespaced, Resource as _, StaticResource};
-use kubewright_testing::TestEnv;
+use kubewright_testing::{TestEnv, User};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -63,7 +63,11 @@ impl<'a> Story<'a> {
         })
         .await?;
         let running = self
-            .step("run the operator", async { Ok(env.run(&operator).await?) })
+            .step("run the operator", async {
+                // As its manifests have it: an account with the rights that it asks for, and no others.
+                let account = User::service_account("guestbook-system", "guestbook");
+                Ok(env.run_as(account, &operator).await?)
+            })
             .await?;
         let live = Live::start(env.client(), NAMESPACE, self.narrator).await?;
         self.step(
