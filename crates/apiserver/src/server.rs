@@ -17,6 +17,7 @@ use crate::authorization::{Authorization, Authorizer, Rules};
 use crate::chain;
 use crate::error::ApiError;
 use crate::error::ApiResult;
+use crate::handlers::Reserved;
 use crate::openapi::{Descriptions, OpenApi};
 use crate::recent::Recent;
 use crate::registry::{InvalidRuntimeConfig, Registry, RuntimeConfig};
@@ -147,7 +148,7 @@ impl ApiServer {
             authorizer: Authorizer::new(options.authorization),
             admission: options.admission.in_order(),
             definitions: tokio::sync::RwLock::new(()),
-            services: tokio::sync::Mutex::new(()),
+            services: Reserved::default(),
             discovery: discovery::Cache::default(),
             openapi: OpenApi::new(options.descriptions.clone()),
             recent: Recent::default(),
@@ -209,8 +210,8 @@ pub(crate) struct Server {
     pub(crate) admission: Box<[AdmissionPlugin]>,
     /// Held shared while a custom resource is written by the definition that is served, alone while that is replaced.
     pub(crate) definitions: tokio::sync::RwLock<()>,
-    /// Held while a service is written, so that no two get one address.
-    pub(crate) services: tokio::sync::Mutex<()>,
+    /// So that no two services get one address.
+    pub(crate) services: Reserved,
     pub(crate) discovery: discovery::Cache,
     pub(crate) openapi: OpenApi,
     pub(crate) recent: Recent,

@@ -1,6 +1,5 @@
 //! Asking webhooks (apiserver pkg/admission/plugin/webhook/{mutating,validating}/dispatcher.go).
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -13,6 +12,7 @@ use super::attributes::{Attributes, Operation};
 use super::hook::{self, Hook, Invocation};
 use super::hooks::Kind;
 use super::review::{self, Verdict};
+use super::rounds::Rounds;
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
 use crate::handlers::{Call, from_storage, to_storage};
@@ -70,28 +70,6 @@ fn is_exempt(resource: &Resource) -> bool {
     is_configuration || resource.is_review()
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Round {
-    First,
-    Again,
-}
-
-/// Which hooks are called again, by their place.
-#[derive(Default)]
-struct Reinvoked {
-    /// Those that were called, want to be called again, and have seen every change.
-    before: BTreeSet<usize>,
-    /// Those after whose call the object changed.
-    due: BTreeSet<usize>,
-}
-
-impl Reinvoked {
-    /// The object changed.
-    fn require(&mut self) {
-        self.due.append(&mut self.before);
-    }
-}
-
 /// Why a hook's answer is not followed.
 enum Fault {
     /// It was not called, or gave no answer: its failure policy counts.
@@ -128,23 +106,19 @@ impl<'a> Stage<'a> {
 
     /// Asks one hook after the other, and again those that are due.
     async fn mutate(&self, mut object: Option<Value>) -> ApiResult<Option<Value>> {
-        let mut reinvoked = Reinvoked::default();
-        for round in [Round::First, Round::Again] {
+        let mut rounds = Rounds::default();
+        for round in Rounds::ALL {
             for (index, hook) in self.hooks.iter().enumerate() {
-                if round == Round::Again && !reinvoked.due.contains(&index) {
+                if !rounds.has_turn(round, index) {
                     continue;
                 }
                 let Some(invocation) = self.invocation(hook, object.as_ref()).await? else {
                     continue;
                 };
                 let outcome = self.change(hook, &invocation, object.as_ref()).await;
-                if let Some(changed) = self.settle(hook, outcome)?.flatten() {
-                    reinvoked.require();
-                    object = Some(changed);
-                }
-                if hook.is_reinvoked {
-                    reinvoked.before.insert(index);
-                }
+                let changed = self.settle(hook, outcome)?.flatten();
+                rounds.called(index, hook.is_reinvoked, changed.is_some());
+                object = changed.or(object);
             }
         }
         Ok(object)

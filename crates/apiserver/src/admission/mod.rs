@@ -12,6 +12,7 @@ mod namespace_lifecycle;
 mod owner_references;
 mod plugins;
 mod review;
+mod rounds;
 mod rules;
 mod service_account;
 

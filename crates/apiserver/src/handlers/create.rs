@@ -100,6 +100,7 @@ async fn try_store(
     call.warnings.add(resource.strategy.warnings(&object, None));
     call.warnings.add(rules::warnings(call.server, resource, &object));
     lifecycle::check_definition(call, &name)?;
+    let _reserved = context.done(&object);
     admitted::validate_new(call, &object, options).await?;
     let key = resource.key(call.namespace(), &name);
     if options.dry_run {

@@ -16,6 +16,7 @@ mod list_body;
 mod metadata;
 mod patch;
 mod read;
+mod reserved;
 mod response;
 mod review;
 mod route;
@@ -38,6 +39,7 @@ use kubewright_net::{Body, Identity};
 use serde_json::Value;
 
 pub(crate) use conversion::{all_from_storage, from_storage, to_storage, try_from_storage};
+pub(crate) use reserved::Reserved;
 pub(crate) use response::failure;
 pub(crate) use route::generic;
 pub(crate) use warning::{Recorder, warn, write_headers as write_warnings};

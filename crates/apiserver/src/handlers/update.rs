@@ -143,6 +143,7 @@ async fn change_by(
         // From here on, not before: a webhook may write what this locks.
         let mut context = WriteContext::new(call, options).await?;
         prepare(call, rules, &mut new, &old, &mut context)?;
+        let _reserved = context.done(&new);
         if let Some(change) = &admitted {
             change.validate(&new).await?;
         }

@@ -11,8 +11,9 @@ use kubewright_kinds::Scope as TableScope;
 use kubewright_net::Body;
 use kubewright_smd::managed::validate_manager;
 use serde_json::{Map, Value};
-use tokio::sync::{MutexGuard, RwLockReadGuard};
+use tokio::sync::RwLockReadGuard;
 
+use super::reserved::{Reservation, Turn};
 use super::response::Rendering;
 use super::{Call, to_storage};
 use crate::admission::check_configuration;
@@ -185,12 +186,12 @@ pub(crate) fn meta<'a>(object: &'a Value, field: &str) -> &'a str {
     object["metadata"][field].as_str().unwrap_or_default()
 }
 
-/// What a strategy needs besides the object. While it lives, no other service is written: addresses are given out once.
+/// What a strategy needs besides the object. Until it is [done](Self::done), no other service is given anything.
 pub(crate) struct WriteContext<'a> {
     pub(crate) now: String,
     requester: Requester<'a>,
     pool: ServicePool,
-    _lock: Option<MutexGuard<'a, ()>>,
+    turn: Option<Turn<'a>>,
 }
 
 impl<'a> WriteContext<'a> {
@@ -203,8 +204,8 @@ impl<'a> WriteContext<'a> {
             true => Purpose::DryRun,
             false => Purpose::Store,
         });
-        let lock = if call.resource.strategy.allocation == Allocation::Service {
-            let lock = call.server.services.lock().await;
+        let turn = if call.resource.strategy.allocation == Allocation::Service {
+            let turn = call.server.services.turn().await;
             let all = RangeRequest::new(KeyPrefix::resource(
                 &call.resource.storage_group,
                 &call.resource.plural,
@@ -219,7 +220,8 @@ impl<'a> WriteContext<'a> {
                 .items
                 .iter()
                 .for_each(|service| pool.record(&service.value()));
-            Some(lock)
+            turn.each(|service| pool.record(service));
+            Some(turn)
         } else {
             None
         };
@@ -234,8 +236,13 @@ impl<'a> WriteContext<'a> {
             now: call.server.now().to_string(),
             requester,
             pool,
-            _lock: lock,
+            turn,
         })
+    }
+
+    /// Lets others go on. A service keeps what it was given until the answer is dropped, after it was stored.
+    pub(crate) fn done(self, object: &Value) -> Option<Reservation<'a>> {
+        self.turn.map(|turn| turn.end(object))
     }
 
     /// The strategy's view of it.
