@@ -306,7 +306,10 @@ async fn certificates() {
         )
         .await;
     assert_eq!(answer.code, 403);
-    assert!(text(&answer.body["message"]).contains("User \"alice\" cannot impersonate-on:user-info:list resource \"namespaces\""));
+    assert!(
+        text(&answer.body["message"])
+            .contains("User \"alice\" cannot impersonate-on:user-info:list resource \"namespaces\"")
+    );
 
     // What a request says of itself is not believed.
     let client = secure.client(None);
