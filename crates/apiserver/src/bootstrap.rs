@@ -192,7 +192,7 @@ const PRIORITY_CLASSES: [(&str, i64, &str); 2] = [
 
 /// Creates an object as the server itself; one that is there already stays.
 async fn create(server: &Arc<Server>, path: &str, object: &Value) -> ApiResult<()> {
-    let info = RequestInfo::parse(&Method::POST, path, false).ok_or_else(not_found)?;
+    let info = RequestInfo::parse(&Method::POST, path, "").ok_or_else(not_found)?;
     let registry = server.registry();
     let resource = registry
         .find(info.group, info.version, info.resource)

@@ -5,6 +5,7 @@
 //! anything. Upstream: apiserver pkg/admission/chain.go.
 
 mod attributes;
+mod certificates;
 mod dispatch;
 mod hook;
 mod hooks;
@@ -42,6 +43,9 @@ pub(crate) async fn mutate(
                 object = dispatch::mutate(attributes, object).await?
             }
             AdmissionPlugin::OwnerReferencesPermissionEnforcement
+            | AdmissionPlugin::CertificateApproval
+            | AdmissionPlugin::CertificateSigning
+            | AdmissionPlugin::CertificateSubjectRestriction
             | AdmissionPlugin::ValidatingAdmissionWebhook => {}
         }
     }
@@ -59,6 +63,9 @@ pub(crate) async fn validate(attributes: &Attributes<'_>, object: Option<&Value>
             AdmissionPlugin::OwnerReferencesPermissionEnforcement => {
                 owner_references::validate(attributes, object).await?;
             }
+            AdmissionPlugin::CertificateApproval => certificates::approval(attributes, object).await?,
+            AdmissionPlugin::CertificateSigning => certificates::signing(attributes, object).await?,
+            AdmissionPlugin::CertificateSubjectRestriction => certificates::subject(attributes, object)?,
             AdmissionPlugin::ValidatingAdmissionWebhook => dispatch::validate(attributes, object).await?,
             AdmissionPlugin::NamespaceLifecycle | AdmissionPlugin::MutatingAdmissionWebhook => {}
         }

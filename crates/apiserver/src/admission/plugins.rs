@@ -19,6 +19,12 @@ pub enum AdmissionPlugin {
     ServiceAccount,
     /// Whoever sets owners must have the right to delete the object, and to hold up the deletion of those owners.
     OwnerReferencesPermissionEnforcement,
+    /// Whoever approves a request for a certificate must have the verb `approve` on its signer.
+    CertificateApproval,
+    /// Whoever signs a request for a certificate must have the verb `sign` on its signer.
+    CertificateSigning,
+    /// Nobody asks for a certificate of the group `system:masters` from the signer of clients.
+    CertificateSubjectRestriction,
     /// The webhooks of `MutatingWebhookConfiguration`.
     MutatingAdmissionWebhook,
     /// The webhooks of `ValidatingWebhookConfiguration`.
@@ -27,10 +33,13 @@ pub enum AdmissionPlugin {
 
 impl AdmissionPlugin {
     /// All of them, in their order.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 8] = [
         Self::NamespaceLifecycle,
         Self::ServiceAccount,
         Self::OwnerReferencesPermissionEnforcement,
+        Self::CertificateApproval,
+        Self::CertificateSigning,
+        Self::CertificateSubjectRestriction,
         Self::MutatingAdmissionWebhook,
         Self::ValidatingAdmissionWebhook,
     ];
@@ -41,6 +50,9 @@ impl AdmissionPlugin {
             Self::NamespaceLifecycle => "NamespaceLifecycle",
             Self::ServiceAccount => "ServiceAccount",
             Self::OwnerReferencesPermissionEnforcement => "OwnerReferencesPermissionEnforcement",
+            Self::CertificateApproval => "CertificateApproval",
+            Self::CertificateSigning => "CertificateSigning",
+            Self::CertificateSubjectRestriction => "CertificateSubjectRestriction",
             Self::MutatingAdmissionWebhook => "MutatingAdmissionWebhook",
             Self::ValidatingAdmissionWebhook => "ValidatingAdmissionWebhook",
         }
@@ -168,7 +180,7 @@ pub enum InvalidAdmissionPlugins {
 }
 
 /// Upstream's plugins that this server does not have.
-const ABSENT: [&str; 34] = [
+const ABSENT: [&str; 31] = [
     "AlwaysAdmit",
     "NamespaceAutoProvision",
     "NamespaceExists",
@@ -190,10 +202,7 @@ const ABSENT: [&str; 34] = [
     "PodGroupProtection",
     "PersistentVolumeClaimResize",
     "RuntimeClass",
-    "CertificateApproval",
-    "CertificateSigning",
     "ClusterTrustBundleAttest",
-    "CertificateSubjectRestriction",
     "DefaultIngressClass",
     "DenyServiceExternalIPs",
     "PodTopologyLabels",
@@ -231,11 +240,17 @@ mod tests {
         }
         let (lifecycle, accounts) = ("NamespaceLifecycle", "ServiceAccount");
         let (mutating, validating) = ("MutatingAdmissionWebhook", "ValidatingAdmissionWebhook");
-        check(&[], &[], Ok(&[lifecycle, mutating, validating]));
+        let certificates = [
+            "CertificateApproval",
+            "CertificateSigning",
+            "CertificateSubjectRestriction",
+        ];
+        let all = [&[lifecycle][..], &certificates, &[mutating, validating]].concat();
+        check(&[], &[], Ok(&all));
         // The order is the server's, not the flag's.
         check(
             &[mutating, accounts],
-            &[validating, "PodSecurity"],
+            &[&[validating, "PodSecurity"][..], &certificates].concat(),
             Ok(&[lifecycle, accounts, mutating]),
         );
         check(

@@ -3,7 +3,7 @@
 //!
 //! It comes after admission has changed the object and before anything else looks at it, so a refusal comes before what is not valid.
 
-use kubewright_core::{GroupResource, Status};
+use kubewright_core::{Status, StatusReason};
 use kubewright_net::Identity;
 use serde_json::Value;
 
@@ -135,11 +135,16 @@ impl Refusal {
                 let name = object["metadata"]["name"].as_str().unwrap_or_default();
                 Status::forbidden(&call.group_resource(), name, why).into()
             }
-            Self::Role(RoleMissing::NotFound { kind, name }) => {
-                let resource = GroupResource::new(GROUP, format!("{kind}s"));
-                Status::not_found(&resource, &name).into()
+            // As the store tells of what is not there: by the resource that was asked for.
+            Self::Role(RoleMissing::NotFound { name, .. }) => {
+                Status::not_found(&call.group_resource(), &name).into()
             }
-            Self::Role(other) => Status::internal_error(other).into(),
+            // An error that has no status of its own.
+            Self::Role(other) => Status {
+                code: 500,
+                ..Status::failure(StatusReason::Unknown, other.to_string())
+            }
+            .into(),
         }
     }
 }

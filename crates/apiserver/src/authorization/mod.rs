@@ -130,7 +130,7 @@ impl Rules {
             Err(errors) if errors.is_empty() => Decision::Refused(String::new()),
             Err(errors) => {
                 let errors = rbac::aggregate(errors.iter().map(ToString::to_string));
-                Decision::Refused(format!("RBAC: {errors}"))
+                Decision::Refused(format!("rbac: RBAC: {errors}"))
             }
         }
     }
@@ -241,8 +241,8 @@ pub(crate) fn policy_of(user: &str, rules: &Value) -> Policy {
 }
 
 /// What needs no authorization at all: kubelets and load balancers ask these (`--authorization-always-allow-paths`).
-pub(crate) fn is_always_allowed(path: &str) -> bool {
-    matches!(path, "/healthz" | "/livez" | "/readyz")
+pub(crate) fn is_always_allowed(method: &http::Method, path: &str) -> bool {
+    method == http::Method::GET && matches!(path, "/healthz" | "/livez" | "/readyz")
 }
 
 /// What the role `system:public-info-viewer` lets everybody see.
@@ -267,15 +267,20 @@ pub(crate) struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    /// What a request is about to do.
+    /// What a request is about to do. A namespace counts as in itself, so that who may see what is in it may see it too.
     pub(crate) fn of(info: &'a RequestInfo<'_>) -> Self {
+        let name = info.name.as_deref();
+        let namespace = match (&info.namespace, info.resource) {
+            (None, "namespaces") => name,
+            (namespace, _) => namespace.as_deref(),
+        };
         Self {
             verb: info.verb.as_str(),
             group: info.group,
             resource: info.resource,
             subresource: info.subresource,
-            namespace: info.namespace.as_deref(),
-            name: info.name.as_deref().unwrap_or(""),
+            namespace,
+            name: name.or(info.selected.as_deref()).unwrap_or(""),
         }
     }
 }

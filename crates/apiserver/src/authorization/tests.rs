@@ -212,7 +212,7 @@ async fn requests_are_let_through_or_refused_in_upstreams_words() {
         "/api/v1/nodes",
         403,
         "nodes is forbidden: User \"lost\" cannot list resource \"nodes\" in API group \"\" at the cluster scope: \
-         RBAC: clusterrole.rbac.authorization.k8s.io \"gone\" not found",
+         rbac: RBAC: clusterrole.rbac.authorization.k8s.io \"gone\" not found",
     )
     .await;
     let anonymous = "system:anonymous";
@@ -305,7 +305,7 @@ async fn reviews_name_what_allows() {
         "RBAC: allowed by ClusterRoleBinding \"viewers\" of ClusterRole \"view\" to User \"auditor\"";
     check("auditor", json!({"allowed": true, "reason": reason})).await;
     check("nobody", json!({"allowed": false})).await;
-    let reason = "RBAC: clusterrole.rbac.authorization.k8s.io \"gone\" not found";
+    let reason = "rbac: RBAC: clusterrole.rbac.authorization.k8s.io \"gone\" not found";
     check("lost", json!({"allowed": false, "reason": reason})).await;
 
     let rules = json!({

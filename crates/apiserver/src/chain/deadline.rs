@@ -45,12 +45,12 @@ mod tests {
     #[test]
     fn a_watch_has_no_limit_of_its_own() {
         let most = Duration::from_secs(60);
-        for (path, is_watch, expect) in [
-            ("/api/v1/pods", false, 5),
-            ("/api/v1/pods", true, 60),
-            ("/openapi/v2", false, 5),
+        for (path, query, expect) in [
+            ("/api/v1/pods", "", 5),
+            ("/api/v1/pods", "watch=1", 60),
+            ("/openapi/v2", "", 5),
         ] {
-            let info = RequestInfo::parse(&http::Method::GET, path, is_watch);
+            let info = RequestInfo::parse(&http::Method::GET, path, query);
             let found = of(info.as_ref(), "timeout=5s", most).unwrap();
             assert_eq!(found.as_secs(), expect, "{path}");
         }

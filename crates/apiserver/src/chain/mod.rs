@@ -37,7 +37,7 @@ use self::audit_id::AuditId;
 use crate::authorization::{Access, Attempt};
 use crate::error::{ApiError, ApiResult};
 use crate::handlers::{self, Recorder};
-use crate::request::{RequestInfo, is_watch};
+use crate::request::RequestInfo;
 use crate::server::Server;
 use crate::{authorization, compression, impersonation};
 
@@ -64,7 +64,7 @@ async fn in_time(
     warnings: &Recorder,
 ) -> ApiResult<Response<Body>> {
     let query = parts.uri.query().unwrap_or_default();
-    let info = RequestInfo::parse(&parts.method, parts.uri.path(), is_watch(query));
+    let info = RequestInfo::parse(&parts.method, parts.uri.path(), query);
     let limit = deadline::of(info.as_ref(), query, server.options.request_timeout)?;
     // Boxed, since it holds all of a handler.
     deadline::keep(limit, Box::pin(answer(server, parts, body, info, warnings))).await
@@ -93,7 +93,7 @@ async fn answer(
         }
         false => identity,
     };
-    if info.is_none() && authorization::is_always_allowed(parts.uri.path()) {
+    if info.is_none() && authorization::is_always_allowed(&parts.method, parts.uri.path()) {
         return paths::answer(server, parts).await;
     }
     let rules = server.rules_for(&identity).await?;

@@ -26,6 +26,9 @@ pub(super) async fn answer(
     identity: Identity,
     info: RequestInfo<'_>,
 ) -> ApiResult<Response<Body>> {
+    if info.goes_too_far() {
+        return paths::nothing(server, parts.uri.path());
+    }
     let find = || -> ApiResult<Arc<Resource>> {
         let registry = server.registry();
         let resource = registry.find(info.group, info.version, info.resource);

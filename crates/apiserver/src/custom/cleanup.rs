@@ -215,7 +215,7 @@ async fn delete_instances(server: &Arc<Server>, resource: &Arc<Resource>) -> Res
         "/apis/{}/{}/{}",
         resource.group, resource.version, resource.plural
     );
-    let info = RequestInfo::parse(&Method::DELETE, &path, false).ok_or("the resource has no path")?;
+    let info = RequestInfo::parse(&Method::DELETE, &path, "").ok_or("the resource has no path")?;
     let identity = Identity::new("system:apiserver", ["system:masters"]);
     let headers = HeaderMap::new();
     let call = Call {

@@ -11,6 +11,8 @@ use std::borrow::Cow;
 
 use http::Method;
 
+use super::list_options::{is_watch, selected_name};
+
 /// What is to be done to a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Verb {
@@ -53,16 +55,23 @@ pub(crate) struct RequestInfo<'a> {
     /// What follows the name: empty, `status`, `scale`, …
     pub(crate) subresource: &'a str,
     pub(crate) name: Option<Cow<'a, str>>,
-    /// What follows `proxy`: a path on the other side, without its leading slash unless it is that alone.
+    /// The only name that the field selector of a list or a watch lets through. Who may see that object alone may ask for it so.
+    pub(crate) selected: Option<String>,
+    /// What follows the subresource. Behind `proxy`, it is a path on the other side, without its leading slash unless it is that alone;
+    /// behind others there is nothing to be found.
     pub(crate) beyond: &'a str,
 }
 
 impl<'a> RequestInfo<'a> {
+    /// Whether the path goes on behind what it names, where nothing is.
+    pub(crate) fn goes_too_far(&self) -> bool {
+        self.subresource != "proxy" && !self.beyond.trim_start_matches('/').is_empty()
+    }
+
     /// Takes a path apart; `None` when it names no resource, or nothing that could be one.
     ///
-    /// `is_watch` is the query's `watch`: a list that watches has another verb. A path that names an object gets it, whatever the
-    /// query says.
-    pub(crate) fn parse(method: &Method, path: &'a str, is_watch: bool) -> Option<Self> {
+    /// A list that watches by its query has another verb. A path that names an object gets it, whatever the query says.
+    pub(crate) fn parse(method: &Method, path: &'a str, query: &str) -> Option<Self> {
         let mut segments = Segments(path);
         let (group, version) = match segments.next()? {
             "api" => ("", segments.next()?),
@@ -95,14 +104,11 @@ impl<'a> RequestInfo<'a> {
             "" if path.ends_with('/') => "/",
             beyond => beyond,
         };
-        if subresource != "proxy" && rest.next().is_some() {
-            return None;
-        }
         let verb = match (method, name.is_some()) {
             (&Method::GET | &Method::HEAD, _) if is_watch_path => Verb::Watch,
             _ if is_watch_path => return None,
             (&Method::GET | &Method::HEAD, true) => Verb::Get,
-            (&Method::GET | &Method::HEAD, false) if is_watch => Verb::Watch,
+            (&Method::GET | &Method::HEAD, false) if is_watch(query) => Verb::Watch,
             (&Method::GET | &Method::HEAD, false) => Verb::List,
             (&Method::POST, _) => Verb::Create,
             (&Method::PUT, _) => Verb::Update,
@@ -111,6 +117,7 @@ impl<'a> RequestInfo<'a> {
             (&Method::DELETE, false) => Verb::DeleteCollection,
             _ => return None,
         };
+        let is_selecting = matches!(verb, Verb::List | Verb::Watch) && name.is_none() && !is_watch_path;
         Some(Self {
             verb,
             group,
@@ -119,6 +126,7 @@ impl<'a> RequestInfo<'a> {
             resource,
             subresource,
             name: name.map(decode),
+            selected: is_selecting.then(|| selected_name(query)).flatten(),
             beyond,
         })
     }
@@ -162,7 +170,7 @@ mod tests {
 
     fn check(method: &str, path: &str, expect: Option<&str>) {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
-        let found = RequestInfo::parse(&method, path, false).map(|info| {
+        let found = RequestInfo::parse(&method, path, "").map(|info| {
             format!(
                 "{} {}/{} {} {}{} {}",
                 info.verb.as_str(),
@@ -177,6 +185,78 @@ mod tests {
             )
         });
         assert_eq!(found.as_deref(), expect, "{method} {path}");
+    }
+
+    /// requestinfo_test.go `TestFieldSelectorParsing`, and what is beside it.
+    #[test]
+    fn one_object_by_a_list() {
+        for (line, expect) in [
+            ("GET /api/v1/pods?fieldSelector=metadata.name%3Da", "list a"),
+            (
+                "GET /api/v1/namespaces/n/pods?fieldSelector=metadata.name=a",
+                "list a",
+            ),
+            (
+                "GET /api/v1/pods?fieldSelector=metadata.name==a,spec.nodeName=n",
+                "list a",
+            ),
+            (
+                "GET /api/v1/pods?watch=true&fieldSelector=metadata.name%3Da",
+                "watch a",
+            ),
+            (
+                "GET /api/v1/pods?fieldSelector=metadata.name%3Da&fieldSelector=metadata.name%3Db",
+                "list a",
+            ),
+            (
+                "GET /api/v1/pods?fieldSelector=metadata.name%3Da,metadata.name%3Db",
+                "list a",
+            ),
+            ("GET /api/v1/pods?fieldSelector=metadata.name%21%3Da", "list -"),
+            ("GET /api/v1/pods?fieldSelector=spec.nodeName%3Da", "list -"),
+            ("GET /api/v1/pods?fieldSelector=metadata.name%3D", "list -"),
+            ("GET /api/v1/pods?fieldSelector=metadata.name%3D..", "list -"),
+            ("GET /api/v1/pods?fieldSelector=metadata.name%3Da%2Fb", "list -"),
+            ("GET /api/v1/pods?fieldSelector=metadata.name%3Da%2525", "list -"),
+            ("GET /api/v1/pods?fieldSelector=nonsense", "list -"),
+            // What cannot be read names nothing.
+            (
+                "GET /api/v1/pods?fieldSelector=metadata.name%3Da&limit=x",
+                "list -",
+            ),
+            (
+                "GET /api/v1/pods?watch=1&fieldSelector=metadata.name%3Da&timeoutSeconds=x",
+                "watch -",
+            ),
+            (
+                "GET /api/v1/pods?fieldSelector=metadata.name%3Da&labelSelector=,,",
+                "list -",
+            ),
+            // The old way to watch knows no selector, and a collection is deleted as a whole.
+            (
+                "GET /api/v1/watch/pods?fieldSelector=metadata.name%3Da",
+                "watch -",
+            ),
+            (
+                "DELETE /api/v1/namespaces/n/pods?fieldSelector=metadata.name%3Da",
+                "deletecollection -",
+            ),
+            (
+                "GET /api/v1/namespaces/n/pods/b?fieldSelector=metadata.name%3Da",
+                "get -",
+            ),
+        ] {
+            let (method, uri) = line.split_once(' ').unwrap();
+            let (path, query) = uri.split_once('?').unwrap();
+            let method = Method::from_bytes(method.as_bytes()).unwrap();
+            let info = RequestInfo::parse(&method, path, query).unwrap();
+            let found = format!(
+                "{} {}",
+                info.verb.as_str(),
+                info.selected.as_deref().unwrap_or("-")
+            );
+            assert_eq!(found, expect, "{line}");
+        }
     }
 
     #[test]
@@ -258,7 +338,11 @@ mod tests {
             ("GET", "///", None),
             ("GET", "api/v1/pods/é/", Some("get /v1 - pods é")),
             ("OPTIONS", "/api/v1/pods", None),
-            ("GET", "/api/v1/namespaces/a/pods/b/c/d", None),
+            (
+                "GET",
+                "/api/v1/namespaces/a/pods/b/c/d",
+                Some("get /v1 a pods/c b"),
+            ),
         ] {
             check(method, path, expect);
         }

@@ -183,6 +183,23 @@ pub(crate) fn is_watch(query: &str) -> bool {
     query.contains("watch") && Raw::read(query).watch.as_deref().is_some_and(is_true)
 }
 
+/// The only name that the field selector of a query lets through, if it could be that of an object; none where something of the query
+/// cannot be read (apiserver pkg/endpoints/request/requestinfo.go).
+pub(crate) fn selected_name(query: &str) -> Option<String> {
+    if !query.contains("fieldSelector") {
+        return None;
+    }
+    let raw = Raw::read(query);
+    for number in [&raw.timeout_seconds, &raw.limit].into_iter().flatten() {
+        integer(number).ok()?;
+    }
+    raw.label_selector.parse::<LabelSelector>().ok()?;
+    let fields: FieldSelector = raw.field_selector.parse().ok()?;
+    let name = fields.required_value("metadata.name")?;
+    let can_be_name = !matches!(name, "" | "." | "..") && !name.contains(['/', '%']);
+    can_be_name.then(|| name.to_owned())
+}
+
 /// The parameters as they were written, each as it came first.
 #[derive(Default)]
 struct Raw<'a> {

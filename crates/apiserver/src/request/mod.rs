@@ -7,4 +7,4 @@ pub(crate) mod media;
 
 pub(crate) use deadline::time_limit;
 pub(crate) use info::{RequestInfo, Verb};
-pub(crate) use list_options::{AskedVersion, ReadOptions, is_watch};
+pub(crate) use list_options::{AskedVersion, ReadOptions};

@@ -1,9 +1,10 @@
-//! Making certificates ([`CertificateAuthority`]) and reading them ([`CertificateInfo`]).
+//! Making certificates ([`CertificateAuthority`]) and reading them ([`CertificateInfo`]), and requests for them ([`requested_organizations`]).
 //!
 //! Keys are ECDSA P-256 in PKCS#8: making one takes microseconds, so that a whole control plane with an authority, a
 //! server and several clients is ready in under a millisecond.
 
 pub(crate) mod der;
+mod request;
 mod subject;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
+pub use self::request::requested_organizations;
 use crate::error::BoxError;
 use crate::tls::{CertificateAndKey, certificates_from_pem, pem};
 

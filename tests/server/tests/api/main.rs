@@ -8,6 +8,7 @@
 mod admission;
 mod answers;
 mod apply;
+mod authorization;
 mod bodies;
 mod conversion;
 mod create;

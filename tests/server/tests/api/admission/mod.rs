@@ -2,7 +2,6 @@
 
 mod handler;
 mod owners;
-mod services;
 
 use handler::Hooks;
 use serde_json::{Value, json};

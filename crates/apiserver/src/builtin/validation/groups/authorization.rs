@@ -1,9 +1,10 @@
 //! Reviews of access: questions that are answered at once.
 //!
-//! Upstream: `pkg/apis/authorization/validation/validation.go`. Selectors of a question are not checked, since no rule looks at them.
+//! Upstream: `pkg/apis/authorization/validation/validation.go`.
 
 use serde_json::{Value, json};
 
+use super::format::{label_requirement, values_of_requirement};
 use super::node::{Errors, Node};
 
 /// Who a review asks about, and where.
@@ -23,18 +24,27 @@ pub(crate) fn access_review(review: &Value, asks: Asks) -> Errors {
     let root = Node::root(review);
     let spec = root.get("spec");
     let (resource, path) = (spec.get("resourceAttributes"), spec.get("nonResourceAttributes"));
+    let shown = match path.is_nil() {
+        true => Value::Null,
+        false => json!({"Path": path.get("path").text(), "Verb": path.get("verb").text()}),
+    };
     if resource.is_nil() == path.is_nil() {
-        let shown = match path.is_nil() {
-            true => Value::Null,
-            false => json!({"Path": path.get("path").text(), "Verb": path.get("verb").text()}),
-        };
         let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-        spec.invalid_as(&mut errors, shown, detail);
+        spec.invalid_as(&mut errors, shown.clone(), detail);
     }
     let user = spec.get("user");
     if asks != Asks::Oneself && user.is_empty() && spec.get("groups").is_empty() {
         user.invalid_as(&mut errors, "", "at least one of user or group must be specified");
     }
+    selector(
+        &mut errors,
+        &resource.get("fieldSelector"),
+        |errors, requirement| {
+            requirement.get("key").check_given(errors, "must be specified");
+            values_of_requirement(errors, requirement);
+        },
+    );
+    selector(&mut errors, &resource.get("labelSelector"), label_requirement);
     let metadata = root.get("metadata");
     let (exempt, detail): (&[&str], _) = match asks {
         Asks::AnyoneHere => (
@@ -53,10 +63,36 @@ pub(crate) fn access_review(review: &Value, asks: Asks) -> Errors {
             namespace.invalid_as(&mut errors, namespace.text(), "must match metadata.namespace");
         }
         if !path.is_nil() {
-            path.invalid(&mut errors, "disallowed on this kind of request");
+            path.invalid_as(&mut errors, shown, "disallowed on this kind of request");
         }
     }
     errors
+}
+
+/// A selector of a question: a text, or requirements. Operators that are not known pass, since newer clients may know them.
+fn selector(
+    errors: &mut Errors,
+    selector: &Node<'_, '_>,
+    check_requirement: impl Fn(&mut Errors, &Node<'_, '_>),
+) {
+    if selector.is_nil() {
+        return;
+    }
+    let (raw, requirements) = (selector.get("rawSelector"), selector.get("requirements"));
+    match (raw.is_empty(), requirements.is_empty()) {
+        (false, false) => raw.invalid(errors, "may not specified at the same time as requirements"),
+        (true, true) => {
+            let detail = format!(
+                "when {} is specified, requirements or rawSelector is required",
+                selector.path()
+            );
+            requirements.required(errors, detail);
+        }
+        _ => {}
+    }
+    for requirement in requirements.items() {
+        check_requirement(errors, &requirement);
+    }
 }
 
 #[cfg(test)]
@@ -106,8 +142,55 @@ mod tests {
             json!({"namespace": "b"}),
             json!({"user": "u", "nonResourceAttributes": {"path": "/"}}),
             &[
-                "spec.nonResourceAttributes: Invalid value: {\"path\":\"/\"}: disallowed on this kind of request",
+                "spec.nonResourceAttributes: Invalid value: {\"Path\":\"/\",\"Verb\":\"\"}: disallowed on this kind of request",
             ],
         );
+        // Selectors.
+        let asking = |field: &str, selector: Value| json!({"resourceAttributes": {field: selector}});
+        let requirement = |key: &str, operator: &str, values: &[&str]| json!({"key": key, "operator": operator, "values": values});
+        for (field, selector, expect) in [
+            ("fieldSelector", json!({"rawSelector": "a=b"}), &[][..]),
+            (
+                "fieldSelector",
+                json!({"requirements": [requirement("a", "In", &["b"])]}),
+                &[],
+            ),
+            (
+                "fieldSelector",
+                json!({"requirements": [requirement("a", "Near", &[])]}),
+                &[],
+            ),
+            (
+                "fieldSelector",
+                json!({}),
+                &[
+                    "fieldSelector.requirements: Required value: when spec.resourceAttributes.fieldSelector is specified, requirements or \
+                     rawSelector is required",
+                ],
+            ),
+            (
+                "labelSelector",
+                json!({"rawSelector": "a=b", "requirements": [requirement("a", "Exists", &["b"])]}),
+                &[
+                    "labelSelector.rawSelector: Invalid value: \"a=b\": may not specified at the same time as requirements",
+                    "labelSelector.requirements[0].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+                ],
+            ),
+            (
+                "fieldSelector",
+                json!({"requirements": [requirement("", "NotIn", &[])]}),
+                &[
+                    "fieldSelector.requirements[0].key: Required value: must be specified",
+                    "fieldSelector.requirements[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+                ],
+            ),
+        ] {
+            let expect: Vec<String> = expect
+                .iter()
+                .map(|text| format!("spec.resourceAttributes.{text}"))
+                .collect();
+            let expect: Vec<&str> = expect.iter().map(String::as_str).collect();
+            check(Asks::Oneself, none(), asking(field, selector), &expect);
+        }
     }
 }

@@ -18,30 +18,36 @@ pub(super) fn label_selector(errors: &mut Errors, selector: &Node<'_, '_>) {
         &selector.path().child("matchLabels"),
     );
     for expression in selector.get("matchExpressions").items() {
-        let values = expression.get("values");
-        match expression.get("operator").text() {
-            "In" | "NotIn" if values.is_empty() => {
-                values.required(errors, "must be specified when `operator` is 'In' or 'NotIn'");
-            }
-            "In" | "NotIn" => {}
-            "Exists" | "DoesNotExist" if values.is_empty() => {}
-            "Exists" | "DoesNotExist" => {
-                values.forbidden(
-                    errors,
-                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-                );
-            }
-            operator => {
-                expression
-                    .get("operator")
-                    .invalid_as(errors, operator, "not a valid selector operator");
-            }
+        let operator = expression.get("operator");
+        if !matches!(operator.text(), "In" | "NotIn" | "Exists" | "DoesNotExist") {
+            operator.invalid_as(errors, operator.text(), "not a valid selector operator");
         }
-        let key = expression.get("key");
-        key.invalid_each(errors, qualified_name(key.text()));
-        for value in values.items() {
-            value.invalid_each(errors, label_value(value.text()));
+        label_requirement(errors, &expression);
+    }
+}
+
+/// Key and values of a requirement on labels, whichever operator it has (`ValidateLabelSelectorRequirement`).
+pub(super) fn label_requirement(errors: &mut Errors, requirement: &Node<'_, '_>) {
+    values_of_requirement(errors, requirement);
+    let key = requirement.get("key");
+    key.invalid_each(errors, qualified_name(key.text()));
+    for value in requirement.get("values").items() {
+        value.invalid_each(errors, label_value(value.text()));
+    }
+}
+
+/// Whether a requirement has values where its operator needs them, and none where it takes none; one that is not known may have any.
+pub(super) fn values_of_requirement(errors: &mut Errors, requirement: &Node<'_, '_>) {
+    let values = requirement.get("values");
+    match (requirement.get("operator").text(), values.is_empty()) {
+        ("In" | "NotIn", true) => {
+            values.required(errors, "must be specified when `operator` is 'In' or 'NotIn'");
         }
+        ("Exists" | "DoesNotExist", false) => values.forbidden(
+            errors,
+            "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+        ),
+        _ => {}
     }
 }
 
