@@ -166,7 +166,7 @@ fn every_user_has_a_kubeconfig() {
     ];
     let arguments = [
         "--no-controllers",
-        "--authorization-mode=RBAC",
+        "--authorization-mode=Node,RBAC",
         &users[0],
         &users[1],
     ];

@@ -52,7 +52,7 @@ pub(crate) struct Up {
     #[arg(long, value_name = "PATH")]
     ready_file: Option<PathBuf>,
 
-    /// Run the API server alone: nothing ends namespaces, collects garbage or runs pods.
+    /// Run the API server alone: nothing ends namespaces, collects garbage or runs pods, and pods need no service account.
     #[arg(long)]
     no_controllers: bool,
 
@@ -60,10 +60,10 @@ pub(crate) struct Up {
     #[arg(long, default_value = "", value_name = "LIST")]
     runtime_config: String,
 
-    /// By what requests are decided on, as kube-apiserver has it: `RBAC` by roles and their bindings, `AlwaysAllow` lets everybody do everything
-    /// who is known.
-    #[arg(long, value_enum, ignore_case = true, default_value_t = AuthorizationMode::Rbac, value_name = "MODE")]
-    authorization_mode: AuthorizationMode,
+    /// By what requests are decided on, as kube-apiserver has it: `RBAC` (or `Node,RBAC`, which is the same here) by roles and their bindings,
+    /// `AlwaysAllow` lets everybody do everything who is known.
+    #[arg(long, default_value = "RBAC", value_name = "LIST", value_parser = authorization)]
+    authorization_mode: Authorization,
 
     #[command(flatten)]
     admission: AdmissionArguments,
@@ -72,21 +72,12 @@ pub(crate) struct Up {
     service_accounts: ServiceAccountArguments,
 }
 
-/// The authorizers, by upstream's names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum AuthorizationMode {
-    #[value(name = "RBAC")]
-    Rbac,
-    #[value(name = "AlwaysAllow")]
-    AlwaysAllow,
-}
-
-impl From<AuthorizationMode> for Authorization {
-    fn from(mode: AuthorizationMode) -> Self {
-        match mode {
-            AuthorizationMode::Rbac => Self::Rbac,
-            AuthorizationMode::AlwaysAllow => Self::AuthenticatedOnly,
-        }
+/// The authorizers by upstream's names. What nodes may do goes with roles.
+fn authorization(modes: &str) -> Result<Authorization, String> {
+    match modes {
+        "RBAC" | "Node,RBAC" | "RBAC,Node" => Ok(Authorization::Rbac),
+        "AlwaysAllow" => Ok(Authorization::AuthenticatedOnly),
+        _ => Err("give RBAC, Node,RBAC or AlwaysAllow".to_owned()),
     }
 }
 
@@ -127,7 +118,7 @@ impl Up {
             client_certificates: Some(authority.verifier()?),
             advertise_address: reachable(address),
             runtime_config: self.runtime_config.clone(),
-            authorization: self.authorization_mode.into(),
+            authorization: self.authorization_mode,
             admission: self.admission.plugins(match self.no_controllers {
                 true => AccountsMade::ByNobody,
                 false => AccountsMade::ByController,
