@@ -15,6 +15,7 @@
 //! ```
 
 mod adoption;
+mod cluster_roles;
 mod deployment;
 mod gc;
 mod identity;

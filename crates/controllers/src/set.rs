@@ -7,7 +7,9 @@ use kubewright_net::HttpService;
 use kubewright_runtime::{Handle, Manager, ManagerOptions, Operator};
 
 use crate::node::NodeOptions;
-use crate::{deployment, gc, identity, namespace, node, replica_set, root_ca, service_account};
+use crate::{
+    cluster_roles, deployment, gc, identity, namespace, node, replica_set, root_ca, service_account,
+};
 
 /// A controller, or a group of them that work together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,6 +23,8 @@ pub enum ControllerName {
     ServiceAccount,
     /// Gives each namespace the config map `kube-root-ca.crt`. Does nothing without a certificate.
     RootCa,
+    /// Fills cluster roles that take in the rules of others.
+    ClusterRoleAggregation,
     /// Keeps as many pods as replica sets ask for.
     ReplicaSet,
     /// Rolls deployments out through replica sets.
@@ -31,11 +35,12 @@ pub enum ControllerName {
 
 impl ControllerName {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Namespace,
         Self::GarbageCollector,
         Self::ServiceAccount,
         Self::RootCa,
+        Self::ClusterRoleAggregation,
         Self::ReplicaSet,
         Self::Deployment,
         Self::Nodes,
@@ -87,6 +92,7 @@ impl ControllerSet {
                     Some(certificate) => operator.controller(root_ca::controller(certificate)),
                     None => operator,
                 },
+                ControllerName::ClusterRoleAggregation => operator.controller(cluster_roles::controller()),
                 ControllerName::ReplicaSet => operator.controller(replica_set::controller()),
                 ControllerName::Deployment => operator.controller(deployment::controller()),
                 ControllerName::Nodes => node::add_to(operator, &options.nodes),
