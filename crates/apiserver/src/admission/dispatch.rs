@@ -6,6 +6,7 @@ use futures_util::future::join_all;
 use kubewright_core::{GroupResource, GroupVersionKind, LabelSelector, Status};
 use kubewright_kinds as kinds;
 use kubewright_smd::json;
+use kubewright_smd::managed::Managed;
 use serde_json::{Map, Value};
 
 use super::attributes::{Attributes, Operation};
@@ -29,8 +30,36 @@ pub(super) async fn mutate(attributes: &Attributes<'_>, object: Option<Value>) -
     let Some(hooks) = hooks(attributes.call, Kind::Mutating).await? else {
         return Ok(object);
     };
+    let before = object
+        .as_ref()
+        .map(|object| object["metadata"]["managedFields"].clone());
     // Boxed, so that writes that nobody is asked about do not carry it around.
-    Box::pin(Stage::new(attributes, Kind::Mutating, hooks).mutate(object)).await
+    let mut mutated = Box::pin(Stage::new(attributes, Kind::Mutating, hooks).mutate(object)).await?;
+    if let (Some(before), Some(object)) = (before, &mut mutated)
+        && let Some(why) = restore_managers(before, object)
+    {
+        attributes.call.warnings.add(vec![why]);
+    }
+    Ok(mutated)
+}
+
+/// Takes back what was done to the managers of fields where nobody can read it: what the client is told then (apiserver
+/// pkg/endpoints/handlers/fieldmanager/admission.go).
+fn restore_managers(before: Value, object: &mut Value) -> Option<String> {
+    let metadata = object["metadata"].as_object_mut()?;
+    let after = metadata.get("managedFields").unwrap_or(&Value::Null);
+    if *after == before {
+        return None;
+    }
+    let why = Managed::decode(after).err()?;
+    match before {
+        Value::Null => metadata.remove("managedFields"),
+        before => metadata.insert("managedFields".to_owned(), before),
+    };
+    Some(format!(
+        ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission \
+         controller; please fix your requests: {why}"
+    ))
 }
 
 /// Lets validating webhooks look at an object; at none where it is deleted.
@@ -324,4 +353,33 @@ async fn convert_some(
 async fn convert(server: &Server, from: &Resource, to: &Resource, object: &Value) -> ApiResult<Value> {
     let stored = to_storage(server, from, object.clone()).await?;
     from_storage(server, to, stored).await
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn managers_that_nobody_can_read_are_taken_back() {
+        let entry = |operation: &str| json!([{"manager": "m", "operation": operation, "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {}}}]);
+        let (good, other, bad) = (entry("Update"), entry("Apply"), entry("Guess"));
+        for (before, after, expect) in [
+            (&good, &good, None),
+            // What was bad before is not admission's.
+            (&bad, &bad, None),
+            (&good, &other, None),
+            (&good, &Value::Null, None),
+            (&good, &bad, Some(&good)),
+            (&Value::Null, &bad, Some(&Value::Null)),
+        ] {
+            let mut object = json!({"metadata": {"managedFields": after}});
+            let why = restore_managers(before.clone(), &mut object);
+            assert_eq!(&object["metadata"]["managedFields"], expect.unwrap_or(after));
+            assert_eq!(why.is_some(), expect.is_some(), "{before} {after}");
+            let end = "please fix your requests: operation must be `Apply` or `Update`";
+            assert!(why.is_none_or(|why| why.ends_with(end)));
+        }
+    }
 }

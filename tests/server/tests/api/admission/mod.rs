@@ -2,6 +2,7 @@
 
 mod handler;
 mod owners;
+mod services;
 
 use handler::Hooks;
 use serde_json::{Value, json};
