@@ -114,7 +114,7 @@ impl<'a> Rendering<'a> {
     pub(crate) fn scale(&self, code: StatusCode, scale: &Value) -> Response<Body> {
         let printer = match self.resource.model.custom() {
             Some(_) => Printer::for_custom_scale(),
-            None => Printer::for_builtin("autoscaling", "v1", "Scale"),
+            None => Printer::for_builtin_scale(),
         };
         self.printed(code, scale, &printer)
     }

@@ -133,6 +133,11 @@ impl Printer {
         BuiltinPrinter::find(group, version, kind).map_or(Self::Default, Self::Builtin)
     }
 
+    /// The printer of the scale of a built-in kind.
+    pub fn for_builtin_scale() -> Self {
+        Self::for_builtin("autoscaling", "v1", "Scale")
+    }
+
     /// The printer of the scale of a custom resource (apiextensions `pkg/apiserver/helpers.go` `getScaleColumnsForVersion`).
     pub fn for_custom_scale() -> Self {
         let (columns, _) = CustomColumns::compile_leading(&json!([
