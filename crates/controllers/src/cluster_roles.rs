@@ -174,10 +174,7 @@ mod tests {
         );
         // Selector by selector.
         let all = role("all", &[], &[], Some(&["none", "b", "a"]));
-        check(
-            &[hammer.clone(), chisel.clone(), all],
-            &[("all", &["list", "get"])],
-        );
+        check(&[hammer.clone(), chisel, all], &[("all", &["list", "get"])]);
         // Nothing to be done.
         check(&[hammer.clone(), role("all", &[], &["get"], Some(&["a"]))], &[]);
         check(&[hammer.clone(), role("all", &[], &["list"], None)], &[]);
