@@ -8,8 +8,8 @@ use crate::failure::Advised;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Admission")]
 pub(crate) struct AdmissionArguments {
-    /// Admission plugins to turn on besides the default: NamespaceLifecycle, ServiceAccount (unless --no-controllers),
-    /// MutatingAdmissionWebhook, ValidatingAdmissionWebhook. There is also OwnerReferencesPermissionEnforcement.
+    /// Admission plugins to turn on besides the default ones, by kube-apiserver's names: OwnerReferencesPermissionEnforcement, and with
+    /// --no-controllers ServiceAccount.
     #[arg(long = "enable-admission-plugins", value_name = "LIST", value_delimiter = ',')]
     enabled: Vec<String>,
 
