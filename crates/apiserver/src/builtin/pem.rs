@@ -16,12 +16,20 @@ pub(crate) struct Block<'a> {
 /// The blocks of a text. What is none is passed over.
 pub(crate) fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
     let mut rest = text;
+    // A block begins on a line of its own.
+    let mut is_start = true;
     std::iter::from_fn(move || {
         loop {
-            let (_, begun) = rest.split_once("-----BEGIN ")?;
+            let (before, begun) = rest.split_once("-----BEGIN ")?;
             rest = begun;
+            if !(before.is_empty() && is_start || before.ends_with('\n')) {
+                is_start = false;
+                continue;
+            }
+            is_start = false;
             if let Some((block, after)) = block(begun) {
                 rest = after;
+                is_start = true;
                 return Some(block);
             }
         }
@@ -29,13 +37,23 @@ pub(crate) fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
 }
 
 fn block(begun: &str) -> Option<(Block<'_>, &str)> {
-    let (label, body) = begun.split_once("-----")?;
-    let end = body.find("-----END ")?;
-    let (body, closing) = body.split_at(end);
-    let after = closing
-        .strip_prefix("-----END ")?
-        .strip_prefix(label)?
-        .strip_prefix("-----")?;
+    let (first, body) = begun.split_once('\n')?;
+    let label = first.trim_end().strip_suffix("-----")?;
+    let (body, closing) = match body.strip_prefix(END) {
+        Some(closing) => ("", closing),
+        None => {
+            let end = body
+                .match_indices(END)
+                .find(|(at, _)| body[..*at].ends_with('\n'))?
+                .0;
+            (&body[..end], &body[end + END.len()..])
+        }
+    };
+    let after = closing.strip_prefix(label)?.strip_prefix("-----")?;
+    let (last, after) = after.split_once('\n').unwrap_or((after, ""));
+    if !last.trim().is_empty() {
+        return None;
+    }
     let lines = body.lines().map(str::trim);
     let (headers, encoded): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.contains(':'));
     let contents = STANDARD.decode(encoded.concat()).ok()?;
@@ -46,6 +64,8 @@ fn block(begun: &str) -> Option<(Block<'_>, &str)> {
     };
     Some((block, after))
 }
+
+const END: &str = "-----END ";
 
 #[cfg(test)]
 mod tests {
@@ -82,5 +102,13 @@ mod tests {
             &[("B", false, "a")],
         );
         check("-----BEGIN A-----YQ==", &[]);
+        check("-----BEGIN A-----YQ==-----END A-----\n", &[]);
+        check("x -----BEGIN A-----\nYQ==\n-----END A-----\n", &[]);
+        check("-----BEGIN A-----\nYQ==\n-----END A----- x\n", &[]);
+        check(
+            "-----BEGIN A-----\r\nYQ== \r\n-----END A-----\r\n",
+            &[("A", false, "a")],
+        );
+        check("-----BEGIN A-----\n-----END A-----\n", &[("A", false, "")]);
     }
 }

@@ -5,6 +5,7 @@
 
 pub(crate) mod der;
 mod request;
+mod signed_request;
 mod subject;
 
 use std::fmt;
@@ -21,6 +22,7 @@ use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 pub use self::request::requested_organizations;
+pub use self::signed_request::{RequestError, check_request};
 use crate::error::BoxError;
 use crate::tls::{CertificateAndKey, certificates_from_pem, pem};
 

@@ -1,18 +1,20 @@
 //! Bundles of trust and requests for certificates, of users and of pods.
 //!
-//! Upstream: `pkg/apis/certificates/validation/validation.go`. What is decided of a request is checked with its strategy. The contents of certificates and keys are not looked at: a block is
-//! checked for what it says it is.
+//! Upstream: `pkg/apis/certificates/validation/validation.go`. What is decided of a request is checked with its
+//! strategy. The contents of certificates of a bundle are not looked at: a block is checked for what it says it is.
 
 use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_net::certificate;
 use serde_json::Value;
 
 use super::super::field::Field;
 use super::super::names::subdomain;
 use super::super::signer;
 use super::node::{Errors, Node};
+use crate::builtin::pem;
 
 /// The most bytes of a bundle.
 const BUNDLE_MAX: usize = 1024 * 1024;
@@ -62,8 +64,8 @@ pub(crate) fn signing_request(object: &Value, old: Option<&Value>) -> Errors {
     let root = Node::root(object);
     let spec = root.get("spec");
     let request = spec.get("request");
-    if !is_request(request.text()) {
-        request.invalid(&mut errors, "PEM block type must be CERTIFICATE REQUEST");
+    if let Err(why) = check_request(request.text()) {
+        request.invalid(&mut errors, why);
     }
     let usages = spec.get("usages");
     if usages.is_empty() {
@@ -92,14 +94,16 @@ pub(crate) fn signing_request(object: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-/// Whether a text in base64 is a request in PEM: whether its first block says so.
-fn is_request(text: &str) -> bool {
+/// Checks that a text in base64 is a request in PEM, signed by its key; what follows the first block is nobody's.
+fn check_request(text: &str) -> Result<(), String> {
     let pem = STANDARD.decode(text).unwrap_or_default();
     let pem = String::from_utf8_lossy(&pem);
-    let first = pem.split_once("-----BEGIN ").map(|(_, block)| block);
-    first.is_some_and(|block| {
-        block.starts_with("CERTIFICATE REQUEST-----") && block.contains("-----END CERTIFICATE REQUEST-----")
-    })
+    match pem::blocks(&pem).next() {
+        Some(block) if block.label == "CERTIFICATE REQUEST" => {
+            certificate::check_request(&block.contents).map_err(|error| error.to_string())
+        }
+        _ => Err("PEM block type must be CERTIFICATE REQUEST".to_owned()),
+    }
 }
 
 /// The name of a signer: a domain of at least two parts and a path.

@@ -281,6 +281,16 @@ fn flow_control() {
     );
 }
 
+/// A request of `/CN=a` with an elliptic key.
+const REQUEST: &str = "-----BEGIN CERTIFICATE REQUEST-----
+MIHGMG4CAQAwDDEKMAgGA1UEAwwBYTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IA
+BBWEpggLV8WNAIu2NshtmRbRE7V44s8bpVYIS3GM4p2PKqRdHJ1yvau8MTiI52P8
+z3H+vF4jjZk/cWjC4yOInHqgADAKBggqhkjOPQQDAgNIADBFAiAkcXjcxETN+qtA
+l7TxFGbHdnj02pXGbGGI9bcVUrMydwIhAPkqUwj6dqqepVMtZoiuX0zGhHkySKnP
+BpakWTeO7Eto
+-----END CERTIFICATE REQUEST-----
+";
+
 #[test]
 fn requests_of_users_for_certificates() {
     let to = ("certificates.k8s.io/v1", "certificatesigningrequests");
@@ -290,11 +300,19 @@ fn requests_of_users_for_certificates() {
     };
     let request = |request: &str, signer: &str, usages: Value| json!({"metadata": {"name": "A:b"}, "spec": {"request": request, "signerName": signer, "usages": usages}});
     let good = request(
-        &pem("CERTIFICATE REQUEST"),
+        &base64::engine::general_purpose::STANDARD.encode(REQUEST),
         "example.com/a",
         json!(["client auth"]),
     );
     create(to, &good, &[]);
+    let none = pem("CERTIFICATE REQUEST");
+    create(
+        to,
+        &request(&none, "example.com/a", json!(["client auth"])),
+        &[&format!(
+            "spec.request: Invalid value: \"{none}\": asn1: syntax error: truncated tag or length"
+        )],
+    );
     create(
         to,
         &request(&pem("CERTIFICATE"), "kubernetes.io/legacy-unknown", json!([])),
