@@ -11,6 +11,7 @@ mod gnostic;
 mod operation;
 mod roots;
 mod v2;
+mod watch;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Write};

@@ -1,13 +1,12 @@
 //! The paths of a document: every operation of every resource with its parameters.
 //!
 //! What clients read here is which kind an operation is for (`x-kubernetes-group-version-kind`), what it does
-//! (`x-kubernetes-action`) and which parameters it takes: kubectl looks for `fieldValidation` on the PATCH of a kind. Left out
-//! are the deprecated paths below `watch/`, which upstream keeps for clients made from its document.
+//! (`x-kubernetes-action`) and which parameters it takes: kubectl looks for `fieldValidation` on the PATCH of a kind.
 
 use serde_json::{Map, Value, json};
 
-use super::connect;
 use super::document::{API_RESOURCE_LIST, DELETE_OPTIONS, PATCH, STATUS, Types, type_of_subresource};
+use super::{connect, watch};
 use crate::builtin::strategy::deletion::shows_deleted;
 use crate::registry::{Resource, Subresource};
 use kubewright_core::Scope;
@@ -114,6 +113,7 @@ pub(super) fn add_paths(paths: &mut Map<String, Value>, resource: &Resource, typ
             &[PRETTY],
         );
     }
+    watch::add_paths(paths, resource);
     let place = in_item.strip_suffix(&[PRETTY]).unwrap_or(in_item);
     for subresource in &resource.subresources {
         let path = format!("{item}/{}", subresource.name);
@@ -416,8 +416,11 @@ impl Parameter {
     }
 }
 
+/// Parameters by name, as upstream sorts them.
 pub(super) fn list<'a>(parameters: impl Iterator<Item = &'a Parameter>) -> Value {
-    parameters.map(|parameter| parameter.describe()).collect()
+    let mut parameters: Vec<Parameter> = parameters.copied().collect();
+    parameters.sort_by_key(|parameter| parameter.name);
+    parameters.into_iter().map(Parameter::describe).collect()
 }
 
 /// Whether the answer to a delete is documented as the object. The storage of namespaces returns it too, yet does not say so
@@ -427,7 +430,7 @@ fn tells_of_deleted(resource: &Resource) -> bool {
 }
 
 /// Answers with something of a schema, in one of these media types.
-fn responses(codes: &[&str], schema: &str, types: &[&str]) -> Value {
+pub(super) fn responses(codes: &[&str], schema: &str, types: &[&str]) -> Value {
     let content = content(types, schema);
     let mut responses: Map<String, Value> = codes
         .iter()
@@ -492,8 +495,9 @@ fn group_words(group: &str) -> impl Iterator<Item = &str> {
 /// Where schemas are within a document.
 pub(super) const REFERENCE: &str = "#/components/schemas/";
 const LIST: &str = "list";
-const PRETTY: Parameter = Parameter::text("pretty");
-const LIST_PARAMETERS: &[Parameter] = &[
+pub(super) const PRETTY: Parameter = Parameter::text("pretty");
+/// `shardSelector` is there although nobody reads it before its feature is on (KEP-5866), upstream as here.
+pub(super) const LIST_PARAMETERS: &[Parameter] = &[
     Parameter::flag("allowWatchBookmarks"),
     Parameter::text("continue"),
     Parameter::text("fieldSelector"),
@@ -502,6 +506,7 @@ const LIST_PARAMETERS: &[Parameter] = &[
     Parameter::text("resourceVersion"),
     Parameter::text("resourceVersionMatch"),
     Parameter::flag("sendInitialEvents"),
+    Parameter::text("shardSelector"),
     Parameter::number("timeoutSeconds"),
     Parameter::flag("watch"),
 ];
@@ -519,6 +524,7 @@ const PATCH_PARAMETERS: &[Parameter] = &[
 const DELETE_PARAMETERS: &[Parameter] = &[
     Parameter::text("dryRun"),
     Parameter::number("gracePeriodSeconds"),
+    Parameter::flag("ignoreStoreReadErrorWithClusterBreakingPotential"),
     Parameter::flag("orphanDependents"),
     Parameter::text("propagationPolicy"),
 ];
@@ -527,6 +533,7 @@ const DELETE_COLLECTION_PARAMETERS: &[Parameter] = &[
     Parameter::text("dryRun"),
     Parameter::text("fieldSelector"),
     Parameter::number("gracePeriodSeconds"),
+    Parameter::flag("ignoreStoreReadErrorWithClusterBreakingPotential"),
     Parameter::text("labelSelector"),
     Parameter::number("limit"),
     Parameter::flag("orphanDependents"),
@@ -534,6 +541,7 @@ const DELETE_COLLECTION_PARAMETERS: &[Parameter] = &[
     Parameter::text("resourceVersion"),
     Parameter::text("resourceVersionMatch"),
     Parameter::flag("sendInitialEvents"),
+    Parameter::text("shardSelector"),
     Parameter::number("timeoutSeconds"),
 ];
 /// What upstream's negotiated serializer offers for its own kinds, and below what its builder writes for
@@ -543,7 +551,7 @@ const BUILTIN_TYPES: &[&str] = &[
     "application/vnd.kubernetes.protobuf",
     "application/yaml",
 ];
-const BUILTIN_LIST_TYPES: &[&str] = &[
+pub(super) const BUILTIN_LIST_TYPES: &[&str] = &[
     "application/json",
     "application/json;stream=watch",
     "application/vnd.kubernetes.protobuf",
