@@ -1,6 +1,7 @@
 //! Bodies to objects and objects to bodies.
 
 use std::fmt;
+use std::str::Utf8Error;
 
 use bytes::Bytes;
 use kubewright_core::{FieldValidation, GroupVersionKind, Status};
@@ -11,7 +12,6 @@ use crate::error::{ApiError, ApiResult};
 use crate::json;
 
 mod kind;
-mod yaml;
 
 use crate::registry::path::{self, MAX_FINDINGS};
 use crate::request::media::BodyFormat;
@@ -23,6 +23,7 @@ pub(crate) struct Body {
     pub(crate) value: Value,
     /// Paths of the first [`MAX_FINDINGS`] fields that were named twice; the last value counts.
     pub(crate) duplicate_fields: Vec<String>,
+    format: BodyFormat,
 }
 
 /// Reads a body as one JSON value.
@@ -43,6 +44,7 @@ pub(crate) fn read(bytes: &[u8], format: BodyFormat) -> ApiResult<Body> {
             Ok(Body {
                 value,
                 duplicate_fields: Vec::new(),
+                format,
             })
         }
     }
@@ -57,6 +59,7 @@ pub(crate) fn read_json(bytes: &[u8]) -> Result<Body, String> {
     Ok(Body {
         value: document.value,
         duplicate_fields: document.duplicate_fields,
+        format: BodyFormat::Json,
     })
 }
 
@@ -114,11 +117,15 @@ const SUMMARY_BYTES: usize = 30;
 /// and numbers with a fraction or an exponent have a way of their own there.
 fn read_yaml_or_json(bytes: &[u8]) -> ApiResult<Body> {
     let is_object = bytes.first() == Some(&b'{') && !bytes.contains(&b'\t');
+    // libyaml knows no escaped slash, and no halves of surrogate pairs.
+    let has = |escape: &[u8]| memchr::memmem::find(bytes, escape).is_some();
+    let is_object = is_object && !has(br"\/") && !has(br"\u");
     let value = is_object.then(|| json::plain::read(bytes)).flatten();
     match value.filter(|value| !has_float(value)) {
         Some(value) => Ok(Body {
             value,
             duplicate_fields: Vec::new(),
+            format: BodyFormat::Yaml,
         }),
         None => read_yaml(bytes),
     }
@@ -135,32 +142,44 @@ fn has_float(value: &Value) -> bool {
 
 /// The first document; what comes after it is nobody's, as for upstream.
 fn read_yaml(bytes: &[u8]) -> ApiResult<Body> {
-    let refuse = |why: &dyn fmt::Display| ApiError::from(Status::bad_request(format!("yaml: {why}")));
-    let text = std::str::from_utf8(bytes).map_err(|_| refuse(&"invalid leading UTF-8 octet"))?;
+    let refuse = |why: String| ApiError::from(Status::bad_request(why));
+    let text = std::str::from_utf8(bytes).map_err(|why| refuse(no_utf8(bytes, why)))?;
     let options = kubewright_yaml::Options {
         duplicate_keys: kubewright_yaml::DuplicateKeys::KeepLast,
         ..kubewright_yaml::Options::default()
     };
     let document = kubewright_yaml::documents_with(text, &options).next();
-    let Some(document) = document
-        .transpose()
-        .map_err(|why| refuse(&yaml::words(&why, text)))?
-    else {
+    let Some(document) = document.transpose().map_err(|why| refuse(why.in_go_words()))? else {
         return Ok(Body {
             value: Value::Null,
             duplicate_fields: Vec::new(),
+            format: BodyFormat::Yaml,
         });
     };
     let duplicate_fields = document
         .duplicates
         .iter()
         .take(MAX_FINDINGS)
-        .map(|d| format!("line {}: key {:?}", d.line, path::beginning(&d.key)))
+        .map(|d| format!("line {}: key {}", d.value_line, path::beginning(&d.spelling)))
         .collect();
     Ok(Body {
         value: document.value,
         duplicate_fields,
+        format: BodyFormat::Yaml,
     })
+}
+
+/// What libyaml says of bytes that are no UTF-8 (go.yaml.in/yaml/v2 readerc.go).
+fn no_utf8(bytes: &[u8], why: Utf8Error) -> String {
+    let rest = &bytes[why.valid_up_to()..];
+    let what = match (rest.first(), why.error_len()) {
+        (_, None) => "incomplete UTF-8 octet sequence",
+        (Some(0x80..=0xbf | 0xf8..) | None, _) => "invalid leading UTF-8 octet",
+        (Some(0xc0 | 0xc1), _) => "invalid length of a UTF-8 sequence",
+        (Some(0xed), _) => "invalid Unicode character",
+        _ => "invalid trailing UTF-8 octet",
+    };
+    format!("yaml: {what}")
 }
 
 /// As apimachinery pkg/runtime/serializer/protobuf tells it.
@@ -189,18 +208,16 @@ fn malformed(what: &str, why: &dyn fmt::Display) -> ApiError {
 /// 400 `strict decoding error: …` when they are to be refused.
 pub(crate) fn judge_fields(
     validation: FieldValidation,
-    duplicate: &[String],
-    unknown: &[String],
+    found: Vec<String>,
     kind: &GroupVersionKind,
 ) -> ApiResult<Vec<String>> {
-    let found = findings(duplicate, unknown);
     match validation {
         FieldValidation::Strict if !found.is_empty() => Err(Status::bad_request(format!(
             "{} in version {:?} cannot be handled as a {}: strict decoding error: {}",
             kind.kind,
             kind.version,
             kind.kind,
-            refusal(duplicate, unknown)
+            refusal(&found)
         ))
         .into()),
         FieldValidation::Warn => Ok(found),
@@ -208,45 +225,63 @@ pub(crate) fn judge_fields(
     }
 }
 
-/// What strict decoding refuses: as [`findings`] in one text, of YAML with those that are named twice first.
-fn refusal(duplicate: &[String], unknown: &[String]) -> String {
-    let is_yaml = duplicate.first().is_some_and(|path| path.starts_with("line "));
-    if !is_yaml {
-        return findings(duplicate, unknown).join(", ");
+/// What strict decoding refuses, in one text.
+fn refusal(found: &[String]) -> String {
+    // What the reader of YAML finds comes first, and together.
+    let of_yaml = found
+        .iter()
+        .take_while(|finding| finding.starts_with("line "))
+        .count();
+    let (of_yaml, others) = found.split_at(of_yaml);
+    let mut parts = Vec::new();
+    if !of_yaml.is_empty() {
+        parts.push(format!("yaml: unmarshal errors:\n  {}", of_yaml.join("\n  ")));
     }
-    let mut text = "yaml: unmarshal errors:".to_owned();
-    for path in duplicate {
-        text.push_str(&format!("\n  {path} already set in map"));
-    }
-    for finding in findings(&[], unknown) {
-        text.push_str(", ");
-        text.push_str(&finding);
-    }
-    text
+    parts.extend(others.iter().cloned());
+    parts.join(", ")
 }
 
-/// What strict decoding says of fields that do not belong.
-pub(crate) fn findings(duplicate: &[String], unknown: &[String]) -> Vec<String> {
-    let mut found: Vec<String> = unknown
-        .iter()
-        .map(|path| format!("unknown field {path:?}"))
-        .collect();
-    // What is unknown is not read, so nobody knows how often it is there.
-    let is_read = |path: &&String| {
-        let within = |unknown: &String| {
-            path.strip_prefix(unknown.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        };
-        !unknown.iter().any(within)
-    };
-    found.extend(duplicate.iter().filter(is_read).map(|path| {
-        if path.starts_with("line ") {
-            format!("{path} already set in map")
-        } else {
-            format!("duplicate field {path:?}")
+/// How upstream decodes a kind, which decides in which order it finds what does not belong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decoder {
+    /// Into a Go type: what it finds, it finds as it reads.
+    Typed,
+    /// Into a tree, which is pruned afterwards.
+    Untyped,
+}
+
+impl Body {
+    /// What strict decoding says of fields that do not belong: `text` is what was read, `unknown` the fields that the kind does not
+    /// have.
+    pub(crate) fn findings(&self, text: &[u8], unknown: &[String], decoder: Decoder) -> Vec<String> {
+        let is_plain = self.duplicate_fields.is_empty() && unknown.len() < 2;
+        if self.format == BodyFormat::Json && decoder == Decoder::Typed && !is_plain {
+            return json::findings(text, unknown)
+                .unwrap_or_else(|| findings(&self.duplicate_fields, unknown));
         }
-    }));
-    found
+        findings(&self.duplicate_fields, unknown)
+    }
+}
+
+/// What strict decoding says of fields that do not belong: first of those that are there twice.
+pub(crate) fn findings(duplicate: &[String], unknown: &[String]) -> Vec<String> {
+    let duplicate = duplicate.iter().map(|path| match path.starts_with("line ") {
+        true => format!("{path} already set in map"),
+        false => duplicate_field(path),
+    });
+    duplicate
+        .chain(unknown.iter().map(|path| unknown_field(path)))
+        .collect()
+}
+
+/// As sigs.k8s.io/json says it.
+pub(crate) fn duplicate_field(path: &str) -> String {
+    format!("duplicate field {path:?}")
+}
+
+/// As sigs.k8s.io/json says it.
+pub(crate) fn unknown_field(path: &str) -> String {
+    format!("unknown field {path:?}")
 }
 
 /// The bytes of a value as JSON.
@@ -279,7 +314,7 @@ mod tests {
     #[test]
     fn json_is_yaml() {
         for text in [
-            r#"{"a": [1, -2, 18446744073709551615, true, null, "x\n\u003c\"\/", "yes", "1"], "b": {}, "c": []}"#,
+            r#"{"a": [1, -2, 18446744073709551615, true, null, "x\n\u003c\"", "yes", "1"], "b": {}, "c": []}"#,
             "{\"a\":\n {\"b\": \"#c\"}}\n",
             "{}",
             "{\"a\": \"\u{e4}\"}",
@@ -288,6 +323,10 @@ mod tests {
             let found = read(text.as_bytes(), BodyFormat::Yaml).unwrap();
             assert_eq!(found.value, expect.value, "{text}");
             assert_eq!(json::plain::read(text.as_bytes()), Some(expect.value), "{text}");
+        }
+        for text in [r#"{"a": "\/"}"#, r#"{"a": "\ud83d\ude00"}"#] {
+            assert!(read(text.as_bytes(), BodyFormat::Json).is_ok(), "{text}");
+            assert!(read(text.as_bytes(), BodyFormat::Yaml).is_err(), "{text}");
         }
         let found = read(b"{\"a\": [1e3, 1.5]}", BodyFormat::Yaml).unwrap();
         assert_eq!(found.value, json!({"a": [1000, 1.5]}));

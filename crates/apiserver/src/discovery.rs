@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use kubewright_core::Scope;
+use kubewright_core::{Scope, Status};
+use kubewright_kinds::protobuf;
 use kubewright_net::Body;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -14,8 +15,9 @@ use sha2::{Digest, Sha256};
 
 use crate::codec;
 use crate::error::{ApiResult, json_response};
+use crate::handlers::response;
 use crate::registry::{Group, Registry, Resource, Version};
-use crate::request::media::accept_clauses;
+use crate::request::media::{self, Encoding, Endpoint, JSON, PROTOBUF, YAML, accept_clauses};
 use crate::server::Server;
 
 /// The aggregated documents of one registry.
@@ -38,16 +40,23 @@ pub(crate) fn respond(server: &Server, path: &str, headers: &HeaderMap) -> ApiRe
     let document = match path {
         "/api" | "/apis" => {
             let is_core = path == "/api";
-            if wants_aggregated(headers)? {
-                return Ok(Some(aggregated(server, &registry, is_core, headers)));
-            }
-            if is_core {
+            let encoding = match form(headers)? {
+                Form::Aggregated(encoding) => {
+                    return aggregated(server, &registry, is_core, (headers, encoding)).map(Some);
+                }
+                Form::Legacy(encoding) => encoding,
+            };
+            let document = if is_core {
                 core_versions(server.options.advertise_address)
             } else {
                 group_list(&registry)
-            }
+            };
+            return legacy(encoding, &document).map(Some);
         }
-        "/" => json!({"paths": paths(&registry)}),
+        "/" => {
+            let document = json!({"paths": paths(&registry)});
+            return Ok(Some(json_response(StatusCode::OK, codec::to_json(&document))));
+        }
         _ => match path
             .strip_prefix("/apis/")
             .map(|rest| rest.split_once('/').unwrap_or((rest, "")))
@@ -73,7 +82,8 @@ pub(crate) fn respond(server: &Server, path: &str, headers: &HeaderMap) -> ApiRe
             },
         },
     };
-    Ok(Some(json_response(StatusCode::OK, codec::to_json(&document))))
+    let accepted = media::negotiate(headers, "", Endpoint::Status)?;
+    legacy(accepted.encoding, &document).map(Some)
 }
 
 /// The version that is emulated, as `/version` tells it. Clients compare the minor with their own.
@@ -105,31 +115,60 @@ fn go_arch() -> &'static str {
     }
 }
 
-/// Whether the first form that the client accepts and we offer is the aggregated one.
-fn wants_aggregated(headers: &HeaderMap) -> ApiResult<bool> {
+/// A form of the documents of `/api` and `/apis`.
+enum Form {
+    Legacy(Encoding),
+    Aggregated(Encoding),
+}
+
+/// The first form that the client accepts and we offer.
+fn form(headers: &HeaderMap) -> ApiResult<Form> {
     for clause in accept_clauses(headers) {
-        if !matches!(clause.essence, "application/json" | "*/*" | "application/*") {
+        let Some(encoding) = media::encoding_of(&clause) else {
             continue;
-        }
+        };
         match (
             clause.parameter("g"),
             clause.parameter("v"),
             clause.parameter("as"),
         ) {
-            (None, None, None) => return Ok(false),
-            (Some("apidiscovery.k8s.io"), Some("v2"), Some("APIGroupDiscoveryList")) => return Ok(true),
+            (None, None, None) => {
+                let accepted = media::negotiate(headers, "", Endpoint::Status)?;
+                let is_same = matches!(
+                    (encoding, accepted.encoding),
+                    (Encoding::Json, Encoding::PrettyJson)
+                );
+                return Ok(Form::Legacy(if is_same { accepted.encoding } else { encoding }));
+            }
+            (Some("apidiscovery.k8s.io"), Some("v2"), Some("APIGroupDiscoveryList")) => {
+                return Ok(Form::Aggregated(encoding));
+            }
             _ => {}
         }
     }
-    Err(crate::request::media::not_acceptable(&["application/json"]))
+    Err(media::not_acceptable(&[JSON, YAML, PROTOBUF]))
+}
+
+/// A legacy document. The first versions of them do not say of which version they are.
+fn legacy(encoding: Encoding, document: &Value) -> ApiResult<Response<Body>> {
+    let body = match encoding {
+        Encoding::Protobuf => {
+            let kind = document["kind"].as_str().unwrap_or_default();
+            protobuf::encode("v1", kind, document)
+                .map_err(Status::internal_error)?
+                .into()
+        }
+        encoding => response::encode(encoding, document)?,
+    };
+    Ok(response::respond(encoding, StatusCode::OK, body))
 }
 
 fn aggregated(
     server: &Server,
     registry: &Arc<Registry>,
     is_core: bool,
-    headers: &HeaderMap,
-) -> Response<Body> {
+    (headers, encoding): (&HeaderMap, Encoding),
+) -> ApiResult<Response<Body>> {
     let document = {
         let mut cache = server.discovery.0.lock();
         let (_, core, groups) = match &mut *cache {
@@ -147,8 +186,13 @@ fn aggregated(
         .is_some_and(|known| known == document.etag);
     let mut response = if is_known {
         Response::new(Body::empty())
-    } else {
+    } else if encoding == Encoding::Json {
         json_response(StatusCode::OK, document.body)
+    } else {
+        let value = codec::read_json(&document.body)
+            .map_err(Status::internal_error)?
+            .value;
+        response::respond(encoding, StatusCode::OK, response::encode(encoding, &value)?)
     };
     if is_known {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -157,11 +201,15 @@ fn aggregated(
     headers.insert(header::ETAG, document.etag);
     headers.insert(header::VARY, HeaderValue::from_static("Accept"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public"));
+    let media_type = format!(
+        "{};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+        encoding.media_type()
+    );
     headers.insert(
         header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"),
+        HeaderValue::try_from(media_type).map_err(Status::internal_error)?,
     );
-    response
+    Ok(response)
 }
 
 fn aggregate(registry: &Registry, is_core: bool) -> Aggregated {

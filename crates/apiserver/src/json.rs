@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::registry::path::{self, MAX_FINDINGS};
 
+mod order;
 pub(crate) mod plain;
 mod syntax;
 pub(crate) mod write;
@@ -54,6 +55,12 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, String> {
 /// Where the text is no JSON, or nested too deeply.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     plain::read(bytes).map_or_else(|| serde_json::from_slice(bytes), Ok)
+}
+
+/// What strict decoding into a Go type finds, in the order of the text: the fields at the paths `unknown`, once each and nothing below
+/// them, and those that are named twice. `None` for a text that [`read`] does not read.
+pub(crate) fn findings(bytes: &[u8], unknown: &[String]) -> Option<Vec<String>> {
+    order::findings(bytes, unknown).or_else(|| order::findings(&repair(bytes)?, unknown))
 }
 
 /// Turns numbers without a fraction into integers, wherever they are in a value without a type.

@@ -2,7 +2,8 @@
 //!
 //! Where the two differ, the server's behaviour counts, since users' patches were written against it:
 //! * a negative array index counts from the end;
-//! * the root can be neither replaced nor removed (a path always has at least one token);
+//! * the root can be replaced, by an object or a list, but not removed (a path always has at least one token);
+//! * `replace` and `copy` take a member that is absent for one that is null;
 //! * `test` with a null value succeeds where the member is absent;
 //! * error texts are evanphx's, since kubectl prints them.
 
@@ -175,12 +176,21 @@ fn apply_one(
             })?;
             take(parent, &key, || format!("error in remove for path: '{path}'")).map(drop)
         }
+        "replace" if path.is_empty() && (value.is_object() || value.is_array()) => {
+            *document = value.clone();
+            Ok(())
+        }
         "replace" => {
             let (parent, key) = locate(document, path).ok_or_else(|| {
                 missing(format!(
                     "replace operation does not apply: doc is missing path: {path}"
                 ))
             })?;
+            // A member that is not there is one with nothing in it.
+            if let Value::Object(members) = parent {
+                members.insert(key, value.clone());
+                return Ok(());
+            }
             let slot = child(parent, &key).ok_or_else(|| {
                 missing(format!(
                     "replace operation does not apply: doc is missing key: {path}"
@@ -207,11 +217,16 @@ fn apply_one(
                     "copy operation does not apply: doc is missing from path: {from}"
                 ))
             })?;
-            let source = child(parent, &key).ok_or_else(|| {
-                missing(format!(
-                    "error in copy for from: '{from}': unable to get nonexistent key: {key}"
-                ))
-            })?;
+            let is_object = parent.is_object();
+            let source = match child(parent, &key) {
+                Some(source) => &*source,
+                None if is_object => &Value::Null,
+                None => {
+                    return Err(missing(format!(
+                        "error in copy for from: '{from}': unable to get nonexistent key: {key}"
+                    )));
+                }
+            };
             *copied = copied.saturating_add(source.to_string().len());
             if *copied > MAX_COPIED_BYTES {
                 return Err(PatchError::CopiesTooLarge { size: *copied });
@@ -436,8 +451,8 @@ mod tests {
                 "remove operation does not apply: doc is missing path: \"\": missing value",
             ),
             (
-                json!({"op": "replace", "path": "/x", "value": 1}),
-                "replace operation does not apply: doc is missing key: /x: missing value",
+                json!({"op": "replace", "path": "/l/7", "value": 1}),
+                "replace operation does not apply: doc is missing key: /l/7: missing value",
             ),
             (
                 json!({"op": "add", "path": "/x/y", "value": 1}),
@@ -452,8 +467,8 @@ mod tests {
                 "error in add for path: '/l/z': strconv.Atoi: parsing \"z\": invalid syntax",
             ),
             (
-                json!({"op": "copy", "from": "/x", "path": "/y"}),
-                "error in copy for from: '/x': unable to get nonexistent key: x: missing value",
+                json!({"op": "copy", "from": "/l/7", "path": "/y"}),
+                "error in copy for from: '/l/7': unable to get nonexistent key: 7: missing value",
             ),
             (json!({"op": "jump", "path": "/a"}), "Unexpected kind: jump"),
             (
@@ -463,6 +478,16 @@ mod tests {
         ] {
             check(json!({"a": 1, "l": [1]}), json!([operation]), Err(expect));
         }
+        check(
+            json!({"a": 1}),
+            json!([{"op": "replace", "path": "/x", "value": 1}, {"op": "copy", "from": "/y", "path": "/z"}]),
+            Ok(json!({"a": 1, "x": 1, "z": null})),
+        );
+        check(
+            json!({"a": 1}),
+            json!([{"op": "replace", "path": "", "value": {}}]),
+            Ok(json!({})),
+        );
         check(
             json!({}),
             json!({}),

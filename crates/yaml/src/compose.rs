@@ -6,12 +6,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use base64::Engine as _;
-use granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, Tag};
-
-use crate::error::{Error, ErrorKind, Position};
-use crate::resolve::{Scalar, float_key, resolve_plain};
+use crate::error::{DEPTH, Error, ErrorKind, Position};
+use crate::parse::{CORE_TAGS, Event, Parser, Properties};
+use crate::resolve::{Scalar, float_key, go_float_text, resolve_plain};
+use crate::scan::Mark;
 use crate::{DuplicateKey, DuplicateKeys, Options};
+use base64::Engine as _;
 
 /// A JSON value and its place.
 #[derive(Debug, Clone)]
@@ -37,10 +37,22 @@ pub(crate) enum Value {
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) key: String,
+    /// Whether the key was a string before it was made one, as all keys of JSON are.
+    is_text: bool,
     pub(crate) at: Position,
     pub(crate) value: Node,
     /// True while the entry came from a merge key, so that an explicit one replaces it.
     merged: bool,
+}
+
+impl Entry {
+    /// The key as Go shows it.
+    fn spelling(&self) -> String {
+        match self.is_text {
+            true => format!("{:?}", self.key),
+            false => self.key.clone(),
+        }
+    }
 }
 
 /// A whole document.
@@ -115,11 +127,22 @@ struct Parsed {
     float: Option<f64>,
 }
 
+impl Parsed {
+    fn collection(value: Value, at: Position) -> Self {
+        Self {
+            node: Node::new(value, at),
+            merge: false,
+            float: None,
+        }
+    }
+}
+
 /// Composes the documents of one text, one at a time.
 pub(crate) struct Composer<'a> {
-    parser: Parser<'a, StrInput<'a>>,
+    parser: Parser<'a>,
     options: &'a Options,
-    anchors: HashMap<usize, Anchor>,
+    /// `None` while the node that is called so is being read.
+    anchors: HashMap<String, Option<Anchor>>,
     /// Nodes in `anchors`.
     anchored: usize,
     /// Nodes made by aliases.
@@ -129,13 +152,8 @@ pub(crate) struct Composer<'a> {
 
 impl<'a> Composer<'a> {
     pub(crate) fn new(text: &'a str, options: &'a Options) -> Self {
-        let parser_options = granit_parser::options! {
-            // A little above ours, so that ours is the one reported.
-            flow_nesting_limit: options.limits.depth.saturating_add(2),
-            block_nesting_limit: options.limits.depth.saturating_add(2),
-        };
         Self {
-            parser: Parser::new_from_str_with_options(text, parser_options),
+            parser: Parser::new(text),
             options,
             anchors: HashMap::new(),
             anchored: 0,
@@ -147,95 +165,80 @@ impl<'a> Composer<'a> {
     /// The next document; `None` at the end of the stream.
     pub(crate) fn next_document(&mut self) -> Result<Option<Composed>, Error> {
         loop {
-            match self.next()? {
-                None | Some((Event::StreamEnd, _)) => return Ok(None),
-                Some((Event::DocumentStart(..), _)) => break,
-                Some(_) => {}
+            match self.next()?.0 {
+                Event::StreamEnd => return Ok(None),
+                Event::DocumentStart => break,
+                _ => {}
             }
         }
         self.anchors.clear();
         self.anchored = 0;
         self.expanded = 0;
         self.duplicates.clear();
-        let (event, span) = self.expect_next()?;
-        let root = self.node(event, span, 0)?.node;
+        let (event, at) = self.next()?;
+        let root = self.node(event, at, 0)?.node;
+        // What ends a document may be wrong.
+        self.next()?;
         Ok(Some(Composed {
             root,
             duplicates: std::mem::take(&mut self.duplicates),
         }))
     }
 
-    fn next(&mut self) -> Result<Option<(Event<'a>, Span)>, Error> {
-        self.parser.next_event().transpose().map_err(|e| {
-            let at = Position {
-                line: e.marker().line(),
-                column: e.marker().col() + 1,
-            };
-            let message = e.info();
-            let tab = message.contains("tab");
-            let error = Error::at(ErrorKind::Syntax { message }, at);
-            if tab {
-                error.with_hint("indent with spaces; YAML forbids tabs there")
-            } else {
-                error
-            }
-        })
+    fn next(&mut self) -> Result<(Event, Position), Error> {
+        match self.parser.next() {
+            Ok((event, mark)) => Ok((event, position(mark))),
+            Err(fault) => Err(Error::from(fault)),
+        }
     }
 
-    fn expect_next(&mut self) -> Result<(Event<'a>, Span), Error> {
-        self.next()?.ok_or_else(|| {
-            Error::new(ErrorKind::Syntax {
-                message: "the text ends inside a node".to_owned(),
-            })
-        })
-    }
-
-    fn node(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Parsed, Error> {
-        let at = position(span);
+    fn node(&mut self, event: Event, at: Position, depth: usize) -> Result<Parsed, Error> {
         self.check_depth(depth, at)?;
         let (parsed, anchor) = match event {
-            Event::Scalar(text, style, anchor, tag) => (scalar(text, style, tag.as_deref(), at)?, anchor),
-            Event::SequenceStart(_, anchor, _) => {
-                let node = Node::new(Value::Seq(self.sequence(depth)?), at);
-                (
-                    Parsed {
-                        node,
-                        merge: false,
-                        float: None,
-                    },
-                    anchor,
-                )
+            Event::Scalar {
+                text,
+                is_plain,
+                properties,
+            } => {
+                let parsed = scalar(text.into(), is_plain, properties.tag.as_deref(), at)?;
+                (parsed, properties.anchor)
             }
-            Event::MappingStart(_, anchor, _) => {
-                let node = Node::new(Value::Map(self.mapping(depth)?), at);
-                (
-                    Parsed {
-                        node,
-                        merge: false,
-                        float: None,
-                    },
-                    anchor,
-                )
+            Event::SequenceStart(properties) => {
+                self.open(&properties);
+                let value = Value::Seq(self.sequence(depth)?);
+                (Parsed::collection(value, at), properties.anchor)
             }
-            Event::Alias(id) => return self.alias(id, depth, at),
-            _ => {
-                return Err(Error::at(
-                    ErrorKind::Syntax {
-                        message: "a node was expected".to_owned(),
-                    },
-                    at,
-                ));
+            Event::MappingStart(properties) => {
+                self.open(&properties);
+                let value = Value::Map(self.mapping(depth)?);
+                (Parsed::collection(value, at), properties.anchor)
+            }
+            Event::Alias(name) => return self.alias(&name, depth, at),
+            Event::StreamEnd
+            | Event::DocumentStart
+            | Event::DocumentEnd
+            | Event::SequenceEnd
+            | Event::MappingEnd => {
+                let message = "did not find expected node content".to_owned();
+                return Err(Error::at(ErrorKind::Syntax { message }, at));
             }
         };
-        if anchor != 0 {
+        if let Some(anchor) = anchor {
             self.anchor(anchor, &parsed.node, at)?;
         }
         Ok(parsed)
     }
 
+    /// Until it ends, what a collection is called stands for itself.
+    fn open(&mut self, properties: &Properties) {
+        if let Some(name) = &properties.anchor {
+            self.anchors.insert(name.clone(), None);
+        }
+    }
+
     fn check_depth(&self, depth: usize, at: Position) -> Result<(), Error> {
         let limit = self.options.limits.depth;
-        let what = "nesting depth";
+        let what = DEPTH;
         match depth > limit {
             true => Err(Error::at(ErrorKind::Limit { what, limit }, at)),
             false => Ok(()),
@@ -244,7 +247,7 @@ impl<'a> Composer<'a> {
 
     /// Keeps a copy for aliases. Anchors nest, so a node can be copied once for each level above it: what all copies
     /// of a document add up to is bounded too.
-    fn anchor(&mut self, id: usize, node: &Node, at: Position) -> Result<(), Error> {
+    fn anchor(&mut self, name: String, node: &Node, at: Position) -> Result<(), Error> {
         let extent = node.extent();
         self.anchored = self.anchored.saturating_add(extent.nodes);
         let limit = self.options.limits.alias_nodes;
@@ -253,17 +256,21 @@ impl<'a> Composer<'a> {
             return Err(Error::at(ErrorKind::Limit { what, limit }, at));
         }
         let node = node.clone();
-        self.anchors.insert(id, Anchor { node, extent });
+        self.anchors.insert(name, Some(Anchor { node, extent }));
         Ok(())
     }
 
     /// A copy of the anchored node. What all aliases of a document add up to is bounded, which stops the
     /// "billion laughs" before memory does.
-    fn alias(&mut self, id: usize, depth: usize, at: Position) -> Result<Parsed, Error> {
-        let anchor = self
-            .anchors
-            .get(&id)
-            .ok_or_else(|| Error::at(ErrorKind::RecursiveAnchor, at))?;
+    fn alias(&mut self, name: &str, depth: usize, at: Position) -> Result<Parsed, Error> {
+        let anchor = self.anchors.get(name).ok_or_else(|| {
+            let name = name.to_owned();
+            Error::at(ErrorKind::UnknownAnchor { name }, at)
+        })?;
+        let anchor = anchor.as_ref().ok_or_else(|| {
+            let name = name.to_owned();
+            Error::at(ErrorKind::RecursiveAnchor { name }, at)
+        })?;
         // Aliases of aliases nest deeper than the text does.
         self.check_depth(depth + anchor.extent.height, at)?;
         self.expanded = self.expanded.saturating_add(anchor.extent.nodes);
@@ -282,9 +289,9 @@ impl<'a> Composer<'a> {
     fn sequence(&mut self, depth: usize) -> Result<Vec<Node>, Error> {
         let mut items = Vec::new();
         loop {
-            match self.expect_next()? {
+            match self.next()? {
                 (Event::SequenceEnd, _) => return Ok(items),
-                (event, span) => items.push(self.node(event, span, depth + 1)?.node),
+                (event, at) => items.push(self.node(event, at, depth + 1)?.node),
             }
         }
     }
@@ -293,21 +300,23 @@ impl<'a> Composer<'a> {
         let mut entries: Vec<Entry> = Vec::new();
         let mut index: HashMap<String, usize> = HashMap::new();
         loop {
-            let (event, span) = self.expect_next()?;
-            if matches!(event, Event::MappingEnd) {
+            let (event, at) = self.next()?;
+            if event == Event::MappingEnd {
                 return Ok(entries);
             }
-            let at = position(span);
-            let parsed = self.node(event, span, depth + 1)?;
-            let (event, span) = self.expect_next()?;
-            let value = self.node(event, span, depth + 1)?.node;
+            let parsed = self.node(event, at, depth + 1)?;
+            let (event, value_at) = self.next()?;
+            let value = self.node(event, value_at, depth + 1)?.node;
             if parsed.merge {
                 merge(value, &mut entries, &mut index)?;
                 continue;
             }
-            let key = key_text(parsed).map_err(|e| e.or_at(at))?;
+            let is_text = parsed.float.is_none() && matches!(parsed.node.value, Value::Str(_));
+            let told = unsupported_key(&parsed.node, &value);
+            let key = key_text(parsed).map_err(|e| e.or_at(at).told(told.unwrap_or_default()))?;
             let entry = Entry {
                 key,
+                is_text,
                 at,
                 value,
                 merged: false,
@@ -318,7 +327,10 @@ impl<'a> Composer<'a> {
                     entries.push(entry);
                 }
                 Some(&slot) => {
-                    if !entries[slot].merged {
+                    // To YAML `1` and `"1"` are two keys, of which JSON keeps one.
+                    let is_same = entries[slot].is_text == entry.is_text
+                        || self.options.duplicate_keys == DuplicateKeys::Reject;
+                    if !entries[slot].merged && is_same {
                         self.duplicate(&entry, entries[slot].at.line)?;
                     }
                     entries[slot] = entry;
@@ -340,6 +352,8 @@ impl<'a> Composer<'a> {
                 let Position { line, column } = entry.at;
                 self.duplicates.push(DuplicateKey {
                     key: entry.key.clone(),
+                    spelling: entry.spelling(),
+                    value_line: entry.value.at.line,
                     line,
                     column,
                     first_line,
@@ -376,6 +390,46 @@ fn merge(value: Node, entries: &mut Vec<Entry>, index: &mut HashMap<String, usiz
     Ok(())
 }
 
+/// What go-yaml, or sigs.k8s.io/yaml after it, says of a key that JSON has no spelling for.
+fn unsupported_key(key: &Node, value: &Node) -> Option<String> {
+    match &key.value {
+        Value::Null => Some(format!(
+            "unsupported map key of type: %!s(<nil>), key: <nil>, value: {}",
+            match value.value {
+                Value::Null => "<nil>".to_owned(),
+                _ => go_value(value),
+            }
+        )),
+        Value::Seq(_) | Value::Map(_) => Some(format!("yaml: invalid map key: {}", go_value(key))),
+        _ => None,
+    }
+}
+
+/// A value as Go writes it in a program, which is how such a key is shown.
+fn go_value(node: &Node) -> String {
+    let join = |parts: Vec<String>| parts.join(", ");
+    match &node.value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Bool(b) => b.to_string(),
+        Value::Int(i) => i.to_string(),
+        Value::UInt(u) => format!("0x{u:x}"),
+        Value::Float(f) => go_float_text(*f),
+        Value::Str(s) => format!("{s:?}"),
+        Value::Seq(items) => format!(
+            "[]interface {{}}{{{}}}",
+            join(items.iter().map(go_value).collect())
+        ),
+        Value::Map(entries) => {
+            let mut entries: Vec<String> = entries
+                .iter()
+                .map(|entry| format!("{}:{}", entry.spelling(), go_value(&entry.value)))
+                .collect();
+            entries.sort_unstable();
+            format!("map[interface {{}}]interface {{}}{{{}}}", join(entries))
+        }
+    }
+}
+
 fn key_text(parsed: Parsed) -> Result<String, Error> {
     if let Some(float) = parsed.float {
         return Ok(float_key(float));
@@ -400,9 +454,8 @@ fn key_text(parsed: Parsed) -> Result<String, Error> {
 }
 
 /// Resolves a scalar by tag and style (goyaml.v2 `decode.go`, `scalar`).
-fn scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>, at: Position) -> Result<Parsed, Error> {
-    let plain = style == ScalarStyle::Plain;
-    let core = tag.and_then(|tag| tag.suffix_in_namespace(CORE_TAGS));
+fn scalar(text: Cow<'_, str>, is_plain: bool, tag: Option<&str>, at: Position) -> Result<Parsed, Error> {
+    let core = tag.and_then(|tag| tag.strip_prefix(CORE_TAGS));
     let tagged = |wanted: &'static str| {
         let found = resolve_plain(&text);
         json(found, Cow::Borrowed(&*text), at).and_then(|parsed| {
@@ -415,17 +468,16 @@ fn scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>, at: Positio
             if fits {
                 Ok(parsed)
             } else {
-                Err(Error::at(
-                    ErrorKind::Scalar {
-                        text: text.to_string(),
-                        wanted,
-                    },
-                    at,
-                ))
+                let told = format!(
+                    "yaml: cannot decode {} `{text}` as a !!{wanted}",
+                    short_tag(&parsed)
+                );
+                let text = text.to_string();
+                Err(Error::at(ErrorKind::Scalar { text, wanted }, at).told(told))
             }
         })
     };
-    match (tag, core.as_deref()) {
+    match (tag, core) {
         (_, Some("bool")) => tagged("bool"),
         (_, Some("int")) => tagged("int"),
         (_, Some("float")) => tagged("float"),
@@ -435,12 +487,12 @@ fn scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>, at: Positio
             merge: true,
             ..string(text.into_owned(), at)
         }),
-        // The non-specific tag `!` counts as no tag at all, even before a quoted scalar (libyaml).
-        (Some(tag), None) if tag.handle().is_empty() && tag.suffix() == "!" => {
+        // The tag that asks for none counts as none at all, even before a quoted scalar (libyaml).
+        (Some("!"), None) => {
             let found = resolve_plain(&text);
             json(found, text, at)
         }
-        (None, _) if plain => {
+        (None, _) if is_plain => {
             let found = resolve_plain(&text);
             let mut parsed = json(found, text, at)?;
             parsed.node.plain = true;
@@ -448,6 +500,18 @@ fn scalar(text: Cow<'_, str>, style: ScalarStyle, tag: Option<&Tag>, at: Positio
         }
         // Quoted, `!!str`, `!!timestamp` and foreign tags: the text as it is.
         _ => Ok(string(text.into_owned(), at)),
+    }
+}
+
+/// The tag that a value has by itself.
+fn short_tag(parsed: &Parsed) -> &'static str {
+    match &parsed.node.value {
+        _ if parsed.merge => "!!merge",
+        _ if parsed.float.is_some() => "!!float",
+        Value::Null => "!!null",
+        Value::Bool(_) => "!!bool",
+        Value::Int(_) | Value::UInt(_) => "!!int",
+        _ => "!!str",
     }
 }
 
@@ -472,7 +536,14 @@ fn json(scalar: Scalar, text: Cow<'_, str>, at: Position) -> Result<Parsed, Erro
                 text: text.into_owned(),
                 wanted: "a JSON number",
             };
-            return Err(Error::at(kind, at).with_hint("quote it to make it a string"));
+            let name = match f {
+                _ if f.is_nan() => "NaN",
+                _ if f > 0.0 => "+Inf",
+                _ => "-Inf",
+            };
+            return Err(Error::at(kind, at)
+                .with_hint("quote it to make it a string")
+                .told(format!("json: unsupported value: {name}")));
         }
         Scalar::Float(f) => {
             float = Some(f);
@@ -514,21 +585,20 @@ fn binary(text: &str, at: Position) -> Result<Parsed, Error> {
     let compact: String = text.chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
     match base64::engine::general_purpose::STANDARD.decode(compact) {
         Ok(bytes) => Ok(string(String::from_utf8_lossy(&bytes).into_owned(), at)),
-        Err(_) => Err(Error::at(
-            ErrorKind::Scalar {
+        Err(_) => {
+            let kind = ErrorKind::Scalar {
                 text: text.to_owned(),
                 wanted: "base64",
-            },
-            at,
-        )),
+            };
+            let told = "yaml: !!binary value contains invalid base64 data";
+            Err(Error::at(kind, at).told(told.to_owned()))
+        }
     }
 }
 
-fn position(span: Span) -> Position {
+fn position(mark: Mark) -> Position {
     Position {
-        line: span.start.line(),
-        column: span.start.col() + 1,
+        line: mark.line + 1,
+        column: mark.column + 1,
     }
 }
-
-const CORE_TAGS: &str = "tag:yaml.org,2002:";

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::parse::Fault;
+
 /// Why a text could not be read or written. [`Error`] adds the place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -38,8 +40,17 @@ pub enum ErrorKind {
     #[error("a merge key needs a mapping or a list of mappings")]
     Merge,
     /// An alias stands inside the node that its anchor names.
-    #[error("an anchor's value contains itself")]
-    RecursiveAnchor,
+    #[error("anchor '{name}' value contains itself")]
+    RecursiveAnchor {
+        /// The anchor.
+        name: String,
+    },
+    /// An alias names an anchor that no node before it has.
+    #[error("unknown anchor '{name}' referenced")]
+    UnknownAnchor {
+        /// The anchor.
+        name: String,
+    },
     /// A named limit of [`Limits`](crate::Limits) was reached.
     #[error("{what} above the limit of {limit}")]
     Limit {
@@ -77,6 +88,27 @@ pub struct Error {
     column: usize,
     snippet: Option<String>,
     hint: Option<&'static str>,
+    /// What go-yaml would say, where it differs from what is said here.
+    told: Option<String>,
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        let at = Position {
+            line: fault.mark.line + 1,
+            column: fault.mark.column + 1,
+        };
+        let message = fault.why.to_owned();
+        let mut error = Self::at(ErrorKind::Syntax { message }, at);
+        if fault.why.contains("tab character") || fault.is_at_tab {
+            error = error.with_hint("indent with spaces; YAML forbids tabs there");
+        }
+        error.told = Some(match fault.told_line() {
+            0 => format!("yaml: {}", fault.why),
+            line => format!("yaml: line {line}: {}", fault.why),
+        });
+        error
+    }
 }
 
 impl Error {
@@ -87,6 +119,7 @@ impl Error {
             column: 0,
             snippet: None,
             hint: None,
+            told: None,
         }
     }
 
@@ -144,6 +177,30 @@ impl Error {
         self.hint
     }
 
+    /// The failure in the words of go-yaml (go.yaml.in/yaml/v2), as a server gives them to clients.
+    ///
+    /// It tells the line only where that is not the first, and counts lines from one where a token is wrong, but from zero where
+    /// tokens do not fit together.
+    #[must_use]
+    pub fn in_go_words(&self) -> String {
+        match (&self.told, &*self.kind) {
+            (Some(told), _) => told.clone(),
+            (None, ErrorKind::Merge) => {
+                "yaml: map merge requires map or sequence of maps as the value".to_owned()
+            }
+            (None, ErrorKind::Limit { what: DEPTH, limit }) => format!("yaml: exceeded max depth of {limit}"),
+            (None, ErrorKind::Limit { .. }) => "yaml: document contains excessive aliasing".to_owned(),
+            (None, ErrorKind::NotUtf8) => "yaml: invalid leading UTF-8 octet".to_owned(),
+            (None, kind) => format!("yaml: {kind}"),
+        }
+    }
+
+    /// The same, of a failure that go-yaml tells of in its own way.
+    pub(crate) fn told(mut self, told: String) -> Self {
+        self.told = Some(told);
+        self
+    }
+
     /// True when a size, depth or alias limit was reached.
     #[must_use]
     pub fn is_limit(&self) -> bool {
@@ -176,6 +233,9 @@ impl serde::de::Error for Error {
         })
     }
 }
+
+/// What there is too much of where a text nests too deeply.
+pub(crate) const DEPTH: &str = "nesting depth";
 
 /// A place in a text, line and column from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

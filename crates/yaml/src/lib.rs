@@ -33,8 +33,12 @@
 
 mod compose;
 mod de;
+mod emit;
 mod error;
+mod natural;
+mod parse;
 mod resolve;
+mod scan;
 mod ser;
 #[cfg(test)]
 mod tests;
@@ -43,7 +47,7 @@ use serde::de::DeserializeOwned;
 
 use crate::compose::{Composed, Composer, Value};
 pub use crate::error::{Error, ErrorKind};
-pub use crate::ser::{to_string, to_string_multi};
+pub use crate::ser::{json_to_string, to_string, to_string_multi};
 
 /// How a text is read. The default is kubectl's strict reading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -105,15 +109,20 @@ pub struct Document {
 
 /// A key that its mapping named before.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DuplicateKey {
     /// The key.
     pub key: String,
+    /// The key as Go spells it: a string in quotes, anything else without.
+    pub spelling: String,
     /// The line of the later occurrence, from 1.
     pub line: usize,
     /// The column of the later occurrence, from 1.
     pub column: usize,
     /// The line of the earlier occurrence.
     pub first_line: usize,
+    /// The line of the later value, which is the one that go-yaml names.
+    pub value_line: usize,
 }
 
 /// Reads a text with one document.

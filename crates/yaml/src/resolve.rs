@@ -159,13 +159,113 @@ pub(crate) fn float_key(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { ".inf" } else { "-.inf" }.to_owned();
     }
-    let scientific = format!("{value:e}");
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    shortest(&format!("{value:e}"), || value.to_string())
+}
+
+/// Go's `FormatFloat(f, 'g', -1, 64)`, of a finite number.
+pub(crate) fn go_float_text(value: f64) -> String {
+    shortest(&format!("{value:e}"), || value.to_string())
+}
+
+/// Shortest formatting decides with a precision of 6, however many digits there are.
+fn shortest(scientific: &str, decimal: impl FnOnce() -> String) -> String {
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    // Shortest formatting decides with a precision of 6, however many digits there are.
-    if !(-4..6).contains(&exponent) {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        return format!("{mantissa}e{sign}{:02}", exponent.abs());
+    if (-4..6).contains(&exponent) {
+        return decimal();
     }
-    format!("{value}")
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:02}", exponent.abs())
+}
+
+/// Whether a text is in base 60, which YAML 1.1 has for times and nobody here reads: it is quoted for those who do.
+pub(crate) fn is_base60(text: &str) -> bool {
+    let text = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let is_digit = |c: char| c.is_ascii_digit() || c == '_';
+    let mut parts = whole.split(':');
+    let first = parts.next().unwrap_or_default();
+    let mut count = 0;
+    let are_sixties = parts.all(|part| {
+        count += 1;
+        matches!(part.as_bytes(), [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9'])
+    });
+    first.starts_with(|c: char| c.is_ascii_digit())
+        && first.chars().all(is_digit)
+        && count > 0
+        && are_sixties
+        && fraction.chars().all(is_digit)
+}
+
+/// Whether go-yaml would take a text for a time (`parseTimestamp`): a date, which a time may follow.
+pub(crate) fn is_timestamp(text: &str) -> bool {
+    let Some((year, rest)) = text.split_once('-') else {
+        return false;
+    };
+    if year.len() != 4 || !is_digits(year, 10) {
+        return false;
+    }
+    let time = |rest: &str, has_zone: bool| {
+        clock(rest).is_some_and(|zone| match has_zone {
+            true => is_zone(zone),
+            false => zone.is_empty(),
+        })
+    };
+    let read = || {
+        let (month, rest) = short_number(rest)?;
+        let (day, rest) = short_number(rest.strip_prefix('-')?)?;
+        let is_leap = year
+            .parse::<u32>()
+            .is_ok_and(|y| y % 4 == 0 && (y % 100 != 0 || y % 400 == 0));
+        let days = match month {
+            4 | 6 | 9 | 11 => 30,
+            2 if is_leap => 29,
+            2 => 28,
+            1..=12 => 31,
+            _ => return None,
+        };
+        let follows = match rest.chars().next() {
+            None => true,
+            Some('T' | 't') => time(&rest[1..], true),
+            Some(' ') => time(&rest[1..], false),
+            Some(_) => false,
+        };
+        Some(follows && (1..=days).contains(&day))
+    };
+    read().unwrap_or(false)
+}
+
+/// What is behind a time of the day.
+fn clock(text: &str) -> Option<&str> {
+    let (hour, rest) = short_number(text)?;
+    let (minute, rest) = short_number(rest.strip_prefix(':')?)?;
+    let (second, rest) = short_number(rest.strip_prefix(':')?)?;
+    if hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    match rest.strip_prefix(['.', ',']) {
+        Some(fraction) if fraction.starts_with(|c: char| c.is_ascii_digit()) => {
+            Some(fraction.trim_start_matches(|c: char| c.is_ascii_digit()))
+        }
+        _ => Some(rest),
+    }
+}
+
+fn is_zone(text: &str) -> bool {
+    match text.as_bytes() {
+        b"Z" => true,
+        [b'+' | b'-', h, hh, b':', m, mm] => {
+            [h, hh, m, mm].iter().all(|digit| digit.is_ascii_digit())
+                && (*h, *hh) <= (b'2', b'4')
+                && *m < b'6'
+        }
+        _ => false,
+    }
+}
+
+/// One or two digits, and what is behind them.
+fn short_number(text: &str) -> Option<(u32, &str)> {
+    let digits = text.bytes().take(2).take_while(u8::is_ascii_digit).count();
+    let (number, rest) = text.split_at(digits);
+    Some((number.parse().ok()?, rest))
 }

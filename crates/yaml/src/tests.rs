@@ -104,7 +104,7 @@ fn quotes_and_tags() {
         ("!!binary aGVsbG8=", json!("hello")),
         ("!!binary |\n  aGVs\n  bG8=\n", json!("hello")),
         ("!!binary /w==", json!("\u{fffd}")),
-        ("|\n  two\n  lines", json!("two\nlines\n")),
+        ("|\n  two\n  lines", json!("two\nlines")),
         ("|-\n  two\n  lines\n", json!("two\nlines")),
         (">\n  one\n  line\n", json!("one line\n")),
         ("{a: 1, b: [yes, 'no']}", json!({"a": 1, "b": [true, "no"]})),
@@ -169,7 +169,7 @@ fn layout() {
         ("\u{feff}a: 1\n", json!({"a": 1})),
         ("a: 1\r\nb:\r\n- x\r\n", json!({"a": 1, "b": ["x"]})),
         ("# only\n---\na: 1\n...\n", json!({"a": 1})),
-        ("%YAML 1.2\n---\na: yes\n", json!({"a": true})),
+        ("%YAML 1.1\n---\na: yes\n", json!({"a": true})),
         ("{\"a\":\t1}", json!({"a": 1})),
         ("", json!(null)),
         ("# nothing\n", json!(null)),
@@ -195,15 +195,15 @@ fn failures_have_places() {
         ("a:\n  ~: x", 2, 3, "null cannot be a key"),
         ("a: {{ x }}", 1, 5, "a mapping cannot be a key"),
         ("a:\n  - .nan", 2, 5, "cannot read \".nan\" as a JSON number"),
-        ("a: !!int x", 1, 10, "cannot read \"x\" as int"),
-        ("a: !!int 1.0", 1, 10, "cannot read \"1.0\" as int"),
-        ("a: !!binary '*'", 1, 13, "as base64"),
+        ("a: !!int x", 1, 4, "cannot read \"x\" as int"),
+        ("a: !!int 1.0", 1, 4, "cannot read \"1.0\" as int"),
+        ("a: !!binary '*'", 1, 4, "as base64"),
         ("a: {<<: 1}", 1, 9, "a merge key needs"),
         ("a: {<<: [1]}", 1, 10, "a merge key needs"),
         ("a: &x [*x]", 1, 8, "contains itself"),
         ("a: *x", 1, 4, "anchor"),
         ("a: 1\n---\nb: 1", 3, 1, "more than one document"),
-        ("a:\n\t- 1", 2, 2, "tab"),
+        ("a:\n\t- 1", 2, 1, "cannot start any token"),
         ("a: [1", 2, 1, ""),
     ];
     for (text, line, column, message) in rows {
@@ -212,6 +212,237 @@ fn failures_have_places() {
         } else {
             fails(text, line, column, message);
         }
+    }
+}
+
+/// As a kube-apiserver 1.37 answers.
+#[test]
+fn faults_in_the_words_of_go() {
+    let long = "x".repeat(1025);
+    let too_long = "yaml: mapping values are not allowed in this context";
+    let rows = [
+        ("a: [\n", "yaml: line 1: did not find expected node content"),
+        ("a: [", "yaml: line 1: did not find expected node content"),
+        ("a: {\n", "yaml: line 1: did not find expected node content"),
+        ("[a,\n\n", "yaml: line 2: did not find expected node content"),
+        ("[a, b\n", "yaml: line 1: did not find expected ',' or ']'"),
+        ("[x}\n", "yaml: did not find expected ',' or ']'"),
+        ("a: \"x\n", "yaml: line 2: found unexpected end of stream"),
+        ("a: 'x\n", "yaml: line 2: found unexpected end of stream"),
+        (
+            "a: b: c\n",
+            "yaml: mapping values are not allowed in this context",
+        ),
+        (
+            "a:\n b: 1\n  c: 2\n",
+            "yaml: line 3: mapping values are not allowed in this context",
+        ),
+        ("- a\nb\n", "yaml: line 3: could not find expected ':'"),
+        ("a: b\nc\n", "yaml: line 3: could not find expected ':'"),
+        (
+            "a\nb: c\n",
+            "yaml: line 2: mapping values are not allowed in this context",
+        ),
+        ("a: *b\n", "yaml: unknown anchor 'b' referenced"),
+        ("x: &a {b: *a}\n", "yaml: anchor 'a' value contains itself"),
+        (
+            "a: &\n",
+            "yaml: did not find expected alphabetic or numeric character",
+        ),
+        ("@x\n", "yaml: found character that cannot start any token"),
+        ("a: }\n", "yaml: did not find expected node content"),
+        ("x: y\na: ]\n", "yaml: line 1: did not find expected node content"),
+        ("a: |x\n", "yaml: did not find expected comment or line break"),
+        ("a: |0\n x\n", "yaml: found an indentation indicator equal to 0"),
+        (
+            "a: |12\n x\n",
+            "yaml: did not find expected comment or line break",
+        ),
+        ("a: \"\\x\"\n", "yaml: did not find expected hexdecimal number"),
+        ("a: \"\\q\"\n", "yaml: found unknown escape character"),
+        (
+            "a: \"\\ud800\"\n",
+            "yaml: found invalid Unicode character escape code",
+        ),
+        (
+            "- - a\n - b\n",
+            "yaml: line 1: did not find expected '-' indicator",
+        ),
+        ("\ta: b\n", "yaml: found character that cannot start any token"),
+        (
+            "a:\n\tb: c\n",
+            "yaml: line 2: found character that cannot start any token",
+        ),
+        (
+            "a: b\n\tc: d\n",
+            "yaml: line 2: found a tab character that violates indentation",
+        ),
+        (
+            "a: b\n\t\n",
+            "yaml: line 2: found a tab character that violates indentation",
+        ),
+        (
+            "a: |\n\tb\n",
+            "yaml: line 2: found a tab character where an indentation space is expected",
+        ),
+        ("- \t- a\n", "yaml: found character that cannot start any token"),
+        (
+            "a:\t- b\n",
+            "yaml: block sequence entries are not allowed in this context",
+        ),
+        ("? a\n?b\n", "yaml: line 3: could not find expected ':'"),
+        ("%YAML 1.2\n---\na: b\n", "yaml: found incompatible YAML document"),
+        (
+            "%YAML 1.1\n%YAML 1.1\n---\na: b\n",
+            "yaml: line 1: found duplicate %YAML directive",
+        ),
+        (
+            "%YAML 1.1\na: b\n",
+            "yaml: line 1: did not find expected <document start>",
+        ),
+        ("%YAML\n---\n", "yaml: did not find expected version number"),
+        (
+            "%YAML 1\n---\n",
+            "yaml: did not find expected digit or '.' character",
+        ),
+        ("%YAML 1.100\n---\n", "yaml: found extremely long version number"),
+        (
+            "%YAML 1.1 x\n---\n",
+            "yaml: did not find expected comment or line break",
+        ),
+        ("%FOO bar\n---\na: b\n", "yaml: found unknown directive name"),
+        ("% x\n---\n", "yaml: could not find expected directive name"),
+        ("%Y%\n---\n", "yaml: found unexpected non-alphabetical character"),
+        ("%TAG x y\n---\n", "yaml: did not find expected '!'"),
+        ("%TAG !a b\n---\n", "yaml: did not find expected '!'"),
+        ("%TAG !\n---\n", "yaml: did not find expected whitespace"),
+        ("%TAG ! \n---\n", "yaml: did not find expected tag URI"),
+        (
+            "%TAG !a! x\n%TAG !a! y\n---\na: b\n",
+            "yaml: line 1: found duplicate %TAG directive",
+        ),
+        ("a: !u!x y\n", "yaml: found undefined tag handle"),
+        ("a: !<x y\n", "yaml: did not find the expected '>'"),
+        ("a: !%4 y\n", "yaml: did not find URI escaped octet"),
+        ("a: !%80 y\n", "yaml: found an incorrect leading UTF-8 octet"),
+        ("a: !%c3%41 y\n", "yaml: found an incorrect trailing UTF-8 octet"),
+        (
+            "--- a: b\n",
+            "yaml: mapping values are not allowed in this context",
+        ),
+        ("? [\n", "yaml: line 1: did not find expected node content"),
+        (
+            "?\n",
+            "unsupported map key of type: %!s(<nil>), key: <nil>, value: <nil>",
+        ),
+        ("a: {\n: b}\n", "yaml: line 1: did not find expected node content"),
+        (
+            "~: x\n",
+            "unsupported map key of type: %!s(<nil>), key: <nil>, value: \"x\"",
+        ),
+        ("[a]: x\n", "yaml: invalid map key: []interface {}{\"a\"}"),
+        ("a: !!int x\n", "yaml: cannot decode !!str `x` as a !!int"),
+        ("a: !!bool 5\n", "yaml: cannot decode !!int `5` as a !!bool"),
+        ("a: !!int 1.5\n", "yaml: cannot decode !!float `1.5` as a !!int"),
+        ("a: !!null x\n", "yaml: cannot decode !!str `x` as a !!null"),
+        (
+            "a: !!binary x\n",
+            "yaml: !!binary value contains invalid base64 data",
+        ),
+        ("a: .nan\n", "json: unsupported value: NaN"),
+        ("a: -.inf\n", "json: unsupported value: -Inf"),
+        (
+            "<<: x\n",
+            "yaml: map merge requires map or sequence of maps as the value",
+        ),
+        (
+            "<<: [x]\n",
+            "yaml: map merge requires map or sequence of maps as the value",
+        ),
+        ("a: \u{1}\n", "yaml: control characters are not allowed"),
+        ("a: b\n\u{7f}\n", "yaml: control characters are not allowed"),
+        (
+            "a: \"b\n---\nc\"\n",
+            "yaml: line 2: found unexpected document indicator",
+        ),
+        (
+            "a: - b\n",
+            "yaml: block sequence entries are not allowed in this context",
+        ),
+        ("a: ? b\n", "yaml: mapping keys are not allowed in this context"),
+        (
+            "'a\n b': c\n",
+            "yaml: line 2: mapping values are not allowed in this context",
+        ),
+        (": a\n", "yaml: did not find expected key"),
+        ("a: {b]}\n", "yaml: did not find expected ',' or '}'"),
+        (
+            "- a\n- b\nc: d\n",
+            "yaml: line 2: did not find expected '-' indicator",
+        ),
+        ("{a\n", "yaml: line 1: did not find expected ',' or '}'"),
+        ("{a: b,,}\n", "yaml: did not find expected node content"),
+        (
+            "{a: 1}: x\n",
+            "yaml: invalid map key: map[interface {}]interface {}{\"a\":1}",
+        ),
+        (
+            "[~, {a: }]: x\n",
+            "yaml: invalid map key: []interface {}{interface {}(nil), map[interface {}]interface {}{\"a\":interface {}(nil)}}",
+        ),
+        (&format!("{long}: y\n"), too_long),
+        (
+            &format!("{}: y\n", "[".repeat(10_001)),
+            "yaml: exceeded max depth of 100",
+        ),
+    ];
+    for (text, expect) in rows {
+        let error = documents(text).find_map(Result::err).expect(text);
+        assert_eq!(error.in_go_words(), expect, "{text:?}");
+        assert!(error.line() > 0, "{text:?}");
+    }
+}
+
+/// What YAML 1.2 has otherwise, and libyaml reads.
+#[test]
+fn libyaml_is_lax_too() {
+    let rows = [
+        ("a: 'x'#c\n", json!({"a": "x"})),
+        ("a: {b: c}#d\n", json!({"a": {"b": "c"}})),
+        ("a: &k b\n*k: c\n", json!({"a": "b", "b": "c"})),
+        ("a: x\u{85} y\n", json!({"a": "x y"})),
+        ("a: 'x\u{2028}y'\n", json!({"a": "x\u{2028}y"})),
+        (
+            "a: [b, c: d, ? e, {f}]\n",
+            json!({"a": ["b", {"c": "d"}, {"e": null}, {"f": null}]}),
+        ),
+        ("a: [b,\tc]\t\n", json!({"a": ["b", "c"]})),
+        (
+            "a:\n- b\n-\n- - c\nd:\n",
+            json!({"a": ["b", null, ["c"]], "d": null}),
+        ),
+        ("? a\n: b\n? c\n", json!({"a": "b", "c": null})),
+        ("a: b\n... x\n", json!({"a": "b"})),
+        (
+            "%TAG !e! tag:yaml.org,2002:\n---\na: !e!str 5\nb: !<tag:yaml.org,2002:int> '7'\n",
+            json!({"a": "5", "b": 7}),
+        ),
+        (
+            "a: |+\n  b\n\n  c\n\n\nd: >2-\n    e\n   f\n",
+            json!({"a": "b\n\nc\n\n\n", "d": "  e\n f"}),
+        ),
+        (
+            "a: \"b\\\n    \\tc\\x41\\u00e4\\U0001f600\\_\\N\"\n",
+            json!({"a": "b\tcA\u{e4}\u{1f600}\u{a0}\u{85}"}),
+        ),
+        (
+            "a: 'b\n\n  c\n d'\ne: f\n  g\n\n  h\n",
+            json!({"a": "b\nc d", "e": "f g\nh"}),
+        ),
+    ];
+    for (text, expect) in rows {
+        let value = documents(text).next().and_then(Result::ok);
+        assert_eq!(value, Some(expect), "{text:?}");
     }
 }
 
@@ -324,6 +555,8 @@ fn streams() {
         documents[1].duplicates,
         [DuplicateKey {
             key: "b".into(),
+            spelling: "\"b\"".into(),
+            value_line: 4,
             line: 4,
             column: 1,
             first_line: 3
@@ -459,7 +692,6 @@ url: http://x:1/y
         "- a",
         "a: b",
         "# c",
-        "<<",
         "*a",
         "&a",
         "!a",
@@ -468,7 +700,6 @@ url: http://x:1/y
         "{a",
         " a",
         "a ",
-        "=",
         "12",
         "-1.5",
     ] {

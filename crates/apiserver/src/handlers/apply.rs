@@ -30,7 +30,7 @@ pub(crate) async fn apply(
     rendering: &Rendering<'_>,
 ) -> ApiResult<Response<Body>> {
     let options = options(call)?;
-    let config = Config::read(call, body, &options)?;
+    let config = Config::read(body, &options)?;
     let owners = call.owners(&options);
     let may_create = call.info.subresource.is_empty();
     for _ in 0..GUARANTEED_UPDATE_TRIES {
@@ -77,14 +77,16 @@ pub(super) struct Config {
     pub(super) object: Value,
     /// The answer to one who wants no fields named twice; it comes after what else is wrong.
     refusal: Option<Status>,
+    /// What one who wants to know is told of them, if nothing else is wrong.
+    warnings: Vec<String>,
 }
 
 impl Config {
-    /// Reads a body, which is YAML, as JSON is too. What the client is to be warned of is taken down.
+    /// Reads a body, which is YAML, as JSON is too.
     ///
     /// # Errors
     /// 400 where it is no object.
-    pub(super) fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> ApiResult<Self> {
+    pub(super) fn read(body: &Bytes, options: &WriteOptions) -> ApiResult<Self> {
         let read = codec::read(body, BodyFormat::Yaml).map_err(|error| {
             ApiError::from(Status::bad_request(format!(
                 "error encoding patch: {}",
@@ -102,6 +104,7 @@ impl Config {
         let mut config = Self {
             object: read.value,
             refusal: None,
+            warnings: Vec::new(),
         };
         let found = codec::findings(&read.duplicate_fields, &[]);
         match options.field_validation.unwrap_or(FieldValidation::Warn) {
@@ -111,19 +114,18 @@ impl Config {
                     found.join("\n  ")
                 )));
             }
-            FieldValidation::Warn => {
-                call.warnings.add(found);
-            }
+            FieldValidation::Warn => config.warnings = found,
             FieldValidation::Strict | FieldValidation::Ignore => {}
         }
         Ok(config)
     }
 
-    /// What is left to refuse once the object was applied.
+    /// What is left to refuse or to warn of once the object was applied.
     ///
     /// # Errors
     /// 400 for fields that are named twice where the client wants none.
-    pub(super) fn check(&self) -> ApiResult<()> {
+    pub(super) fn check(&self, call: &Call<'_>) -> ApiResult<()> {
+        call.warnings.add(self.warnings.clone());
         self.refusal.clone().map_or(Ok(()), |status| Err(status.into()))
     }
 }
@@ -140,7 +142,7 @@ fn merge(
     let merged = owners
         .apply(live, &config.object, force)
         .map_err(|error| refused(&error))?;
-    config.check()?;
+    config.check(call)?;
     // What a schema does not have is refused by then, or nothing that anybody is told of.
     let validation = FieldValidation::Ignore;
     let mut object = write::reshape(call, merged, Vec::new(), validation, Dialect::Json)

@@ -17,7 +17,7 @@ mod metadata;
 mod patch;
 mod read;
 mod reserved;
-mod response;
+pub(crate) mod response;
 mod review;
 mod route;
 mod scale;

@@ -149,8 +149,14 @@ fn offered(call: &Call<'_>) -> &'static [&'static str] {
 /// 400 for one that is malformed.
 pub(super) fn read(kind: PatchKind, body: &Bytes) -> ApiResult<ReadPatch> {
     let mut body = codec::read_json(body).map_err(|_| Status::bad_request("invalid JSON patch"))?;
-    if kind == PatchKind::Json {
-        fill_nulls(&mut body.value);
+    match kind {
+        PatchKind::Json => fill_nulls(&mut body.value),
+        PatchKind::Merge if body.value.is_null() => {
+            return Err(Status::bad_request("Invalid JSON Patch").into());
+        }
+        // No map is an empty one.
+        PatchKind::Strategic if body.value.is_null() => body.value = Value::Object(serde_json::Map::new()),
+        _ => {}
     }
     let expected = match kind {
         PatchKind::Json if body.value.is_array() => None,
@@ -238,6 +244,12 @@ fn patched(call: &Call<'_>, patch: &ReadPatch, current: &Value, options: &WriteO
         dialect = Dialect::Unstructured;
         patched["apiVersion"] = call.resource.api_version().into();
         patched["kind"] = call.resource.kind.as_str().into();
+    }
+    let has_no_kind = patched["kind"].is_null() || patched["kind"] == "";
+    if call.resource.model.custom().is_some() && has_no_kind {
+        let shown = patched.to_string();
+        let why = format!("Object 'Kind' is missing in '{shown}'");
+        return Err(refused(shown, why));
     }
     write::check_custom_kind(call, &patched)?;
     let findings = patch.findings.clone();

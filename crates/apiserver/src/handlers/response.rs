@@ -239,7 +239,7 @@ impl<'a> Rendering<'a> {
     ///
     /// # Errors
     /// 500 for one that protobuf cannot hold, which no object is that came through the checks of its kind.
-    pub(super) fn encode(&self, value: &Value) -> ApiResult<Bytes> {
+    pub(crate) fn encode(&self, value: &Value) -> ApiResult<Bytes> {
         encode(self.accepted.encoding, value)
     }
 
@@ -313,19 +313,20 @@ pub(crate) fn failure(error: ApiError, headers: &HeaderMap, query: &str) -> Resp
 ///
 /// # Errors
 /// 500 for one that protobuf cannot hold.
-pub(super) fn encode(encoding: Encoding, value: &Value) -> ApiResult<Bytes> {
+pub(crate) fn encode(encoding: Encoding, value: &Value) -> ApiResult<Bytes> {
     let text = |field: &str| value[field].as_str().unwrap_or_default();
     Ok(match encoding {
         Encoding::Json => codec::to_json(value),
         Encoding::PrettyJson => serde_json::to_vec_pretty(value).unwrap_or_default().into(),
-        Encoding::Yaml => kubewright_yaml::to_string(value).unwrap_or_default().into(),
+        Encoding::Yaml => kubewright_yaml::json_to_string(value).into(),
         Encoding::Protobuf => protobuf::encode(text("apiVersion"), text("kind"), value)
             .map_err(Status::internal_error)?
             .into(),
     })
 }
 
-fn respond(encoding: Encoding, code: StatusCode, body: impl Into<Body>) -> Response<Body> {
+/// An answer with a body that was encoded.
+pub(crate) fn respond(encoding: Encoding, code: StatusCode, body: impl Into<Body>) -> Response<Body> {
     let mut response = Response::new(body.into());
     *response.status_mut() = code;
     let media_type = HeaderValue::from_static(encoding.media_type());

@@ -62,11 +62,11 @@ pub(crate) async fn patch(call: &Call<'_>, paths: &ScalePaths, body: &Bytes) -> 
     let kind = patch::kind_of(call)?;
     if kind == PatchKind::Apply {
         let options = apply::options(call)?;
-        let config = apply::Config::read(call, body, &options)?;
+        let config = apply::Config::read(body, &options)?;
         let owners = owners(call, &options);
         return write(call, paths, &options, &owners, |scale| {
             let merged = owners.apply(scale, &config.object, apply::force(&options));
-            config.check()?;
+            config.check(call)?;
             patched(call, scale, merged.map_err(|error| apply::refused(&error))?)
         })
         .await;

@@ -31,8 +31,8 @@ pub(super) fn read(
 ) -> ApiResult<Value> {
     // What cannot be answered is not done.
     Rendering::new(call)?;
-    let read = codec::read_as(&gvk.kind, body, media::body_format(call.headers)?)?;
-    let mut object = read.value;
+    let mut read = codec::read_as(&gvk.kind, body, media::body_format(call.headers)?)?;
+    let mut object = std::mem::take(&mut read.value);
     if object["apiVersion"]
         .as_str()
         .is_some_and(|found| synonyms.contains(&found))
@@ -49,7 +49,8 @@ pub(super) fn read(
         unknown = found.unknown_fields;
     }
     let validation = options.field_validation.unwrap_or(FieldValidation::Warn);
-    let warnings = codec::judge_fields(validation, &read.duplicate_fields, &unknown, gvk)?;
+    let found = read.findings(body, &unknown, codec::Decoder::Typed);
+    let warnings = codec::judge_fields(validation, found, gvk)?;
     call.warnings.add(warnings);
     if !object["metadata"].is_object() {
         object["metadata"] = Value::Object(Map::new());

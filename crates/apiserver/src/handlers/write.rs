@@ -19,7 +19,7 @@ use super::{Call, to_storage};
 use crate::admission::check_configuration;
 use crate::builtin::strategy::{Allocation, Context, Purpose, Requester, ServicePool};
 use crate::builtin::{shown, validation};
-use crate::codec;
+use crate::codec::{self, Decoder};
 use crate::custom::{rules, scale};
 use crate::error::{ApiError, ApiResult};
 use crate::registry::Dialect;
@@ -51,8 +51,8 @@ pub(crate) fn options(call: &Call<'_>) -> ApiResult<WriteOptions> {
 /// 415 for a format that is not understood, 400 for a body that is malformed or of another kind.
 pub(crate) fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> ApiResult<Value> {
     let gvk = call.resource.gvk();
-    let read = codec::read_as(&gvk.kind, body, media::body_format(call.headers)?)?;
-    let mut object = read.value;
+    let mut read = codec::read_as(&gvk.kind, body, media::body_format(call.headers)?)?;
+    let mut object = std::mem::take(&mut read.value);
     match call.resource.model.custom() {
         Some(_) => expect_custom_kind(&mut object, &gvk, body)?,
         None => codec::expect_kind_of_body(&mut object, &gvk, body)?,
@@ -62,7 +62,12 @@ pub(crate) fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> Api
         return Err(cannot_be_handled(&gvk, error));
     }
     let validation = options.field_validation.unwrap_or(FieldValidation::Warn);
-    let warnings = codec::judge_fields(validation, &read.duplicate_fields, &found.unknown_fields, &gvk)?;
+    let decoder = match call.resource.model.custom() {
+        Some(_) => Decoder::Untyped,
+        None => Decoder::Typed,
+    };
+    let findings = read.findings(body, &found.unknown_fields, decoder);
+    let warnings = codec::judge_fields(validation, findings, &gvk)?;
     call.warnings.add(warnings);
     Ok(complete(call, object))
 }
@@ -92,37 +97,57 @@ fn expect_custom_kind(object: &mut Value, expect: &GroupVersionKind, body: &Byte
         ))
         .into());
     }
-    Err(other_custom_kind(object, &kind, expect))
+    Err(other_custom_kind(object, (&api_version, &kind), expect))
 }
 
-/// 422 for a custom resource that says it is of another kind.
-fn other_custom_kind(object: &Value, kind: &str, expect: &GroupVersionKind) -> ApiError {
-    let path = FieldPath::new("kind");
-    let error = FieldError::invalid(path, kind, format!("must be {}", expect.kind));
-    let name = meta(object, "name");
-    Status::invalid(&GroupKind::new(&expect.group, kind), name, &[error]).into()
+/// 422 for a custom resource that says it is of another kind or version (apiextensions pkg/registry/customresource/validator.go
+/// `validateCustomResource`).
+fn other_custom_kind(
+    object: &Value,
+    (api_version, kind): (&str, &str),
+    expect: &GroupVersionKind,
+) -> ApiError {
+    let mut errors = Vec::new();
+    if kind != expect.kind {
+        let why = format!("must be {}", expect.kind);
+        errors.push(FieldError::invalid(FieldPath::new("kind"), kind, why));
+    }
+    if api_version != expect.api_version() {
+        let why = format!("must be {}", expect.api_version());
+        errors.push(FieldError::invalid(
+            FieldPath::new("apiVersion"),
+            api_version,
+            why,
+        ));
+    }
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    Status::invalid(&GroupKind::new(group, kind), meta(object, "name"), &errors).into()
 }
 
-/// Whether what a patch made of a custom resource is of another kind or version.
+/// Whether what a patch made of a custom resource is of another kind. What says nothing of its kind is for the decoder.
 ///
 /// # Errors
-/// 422 for one that is.
+/// 422 for one that is, 500 for one without a version, as upstream.
 pub(crate) fn check_custom_kind(call: &Call<'_>, object: &Value) -> ApiResult<()> {
     let expect = call.resource.gvk();
-    if call.resource.model.custom().is_none() {
+    let text = |name: &str| match &object[name] {
+        Value::Null => Some(""),
+        value => value.as_str(),
+    };
+    // What is no text is for the decoder too.
+    let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
+        return Ok(());
+    };
+    if call.resource.model.custom().is_none() || kind.is_empty() {
         return Ok(());
     }
-    match (object["kind"].as_str(), object["apiVersion"].as_str()) {
-        (Some(kind), _) if !kind.is_empty() && kind != expect.kind => {
-            Err(other_custom_kind(object, kind, &expect))
-        }
-        (_, Some(version)) if !version.is_empty() && version != expect.api_version() => {
-            let detail = format!("must be {}", expect.api_version());
-            let error = FieldError::invalid(FieldPath::new("apiVersion"), version, detail);
-            let kind = call.resource.group_kind();
-            Err(Status::invalid(&kind, meta(object, "name"), &[error]).into())
-        }
-        _ => Ok(()),
+    if api_version.is_empty() {
+        let why = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+        return Err(Status::internal_error(why).into());
+    }
+    match kind == expect.kind && api_version == expect.api_version() {
+        true => Ok(()),
+        false => Err(other_custom_kind(object, (api_version, kind), &expect)),
     }
 }
 

@@ -17,10 +17,10 @@ impl Path<'_> {
     /// The path as text, cut after [`MAX_PATH_BYTES`]. Upstream's word for the object itself is `<nil>`.
     pub(crate) fn render(&self) -> String {
         let mut text = String::new();
-        self.write(&mut text);
-        if text.is_empty() {
+        if matches!(self, Self::Root) {
             return "<nil>".to_owned();
         }
+        self.write(&mut text);
         cut(&mut text);
         text
     }
@@ -94,6 +94,7 @@ mod tests {
         let item = Path::Index(&list, 3);
         for (path, expect) in [
             (Path::Root, "<nil>"),
+            (Path::Field(&Path::Root, ""), ""),
             (spec, "spec"),
             (item, "spec.containers[3]"),
             (Path::Field(&item, "name"), "spec.containers[3].name"),

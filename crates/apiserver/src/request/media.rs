@@ -164,6 +164,13 @@ pub(crate) fn negotiate(headers: &HeaderMap, query: &str, endpoint: Endpoint) ->
     Err(not_acceptable(&[JSON, YAML, PROTOBUF]))
 }
 
+/// The first encoding that a clause allows, whatever its parameters are.
+pub(crate) fn encoding_of(clause: &MediaType<'_>) -> Option<Encoding> {
+    OFFERED
+        .into_iter()
+        .find(|encoding| matches(clause.essence, encoding.media_type()))
+}
+
 /// The same for a stream of events, which YAML has no form for.
 ///
 /// # Errors
