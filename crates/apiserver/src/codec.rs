@@ -146,7 +146,10 @@ fn read_yaml(bytes: &[u8]) -> ApiResult<Body> {
     let text = std::str::from_utf8(bytes).map_err(|why| refuse(no_utf8(bytes, why)))?;
     let options = kubewright_yaml::Options {
         duplicate_keys: kubewright_yaml::DuplicateKeys::KeepLast,
-        ..kubewright_yaml::Options::default()
+        limits: kubewright_yaml::Limits {
+            depth: json::plain::MAX_DEPTH,
+            ..kubewright_yaml::Limits::default()
+        },
     };
     let document = kubewright_yaml::documents_with(text, &options).next();
     let Some(document) = document.transpose().map_err(|why| refuse(why.in_go_words()))? else {

@@ -20,7 +20,7 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Value> {
 }
 
 /// How deep arrays and objects may be nested: as deep as [`serde_json`] reads them.
-const MAX_DEPTH: usize = 127;
+pub(crate) const MAX_DEPTH: usize = 127;
 
 struct Reader<'a> {
     text: &'a str,

@@ -1,5 +1,7 @@
 //! What Go's scanner says of a text that is no JSON (encoding/json scanner.go).
 
+use super::plain::MAX_DEPTH;
+
 /// The first fault of a text, in Go's words; `None` where its syntax is right.
 pub(super) fn error(text: &[u8]) -> Option<String> {
     let mut scanner = Scanner {
@@ -9,18 +11,13 @@ pub(super) fn error(text: &[u8]) -> Option<String> {
     };
     scanner.document().err().map(|fault| match fault {
         Fault::End => "unexpected end of JSON input".to_owned(),
-        Fault::TooDeep => "exceeded max depth".to_owned(),
         Fault::Byte(byte, context) => format!("invalid character {} {context}", quote(byte)),
     })
 }
 
-/// How deep Go lets a text nest.
-const MAX_DEPTH: usize = 10_000;
-
 enum Fault {
     /// The text ends where it must not.
     End,
-    TooDeep,
     /// A byte that does not belong there.
     Byte(u8, &'static str),
 }
@@ -92,7 +89,7 @@ impl Scanner<'_> {
             byte @ (b'-' | b'0'..=b'9') => self.number(byte)?,
             bracket @ (b'[' | b'{') => {
                 if self.open.len() >= MAX_DEPTH {
-                    return Err(Fault::TooDeep);
+                    return Err(Fault::Byte(bracket, "exceeded max depth"));
                 }
                 self.blanks();
                 if self.text.get(self.at) == Some(&(bracket + 2)) {
@@ -309,6 +306,9 @@ mod tests {
         }
         let deep = |depth: usize| error(format!("{}{}", "[".repeat(depth), "]".repeat(depth)).as_bytes());
         assert_eq!(deep(MAX_DEPTH), None);
-        assert_eq!(deep(MAX_DEPTH + 1).as_deref(), Some("exceeded max depth"));
+        assert_eq!(
+            deep(MAX_DEPTH + 1).as_deref(),
+            Some("invalid character '[' exceeded max depth")
+        );
     }
 }
