@@ -308,7 +308,9 @@ impl<'a> Composer<'a> {
             let (event, value_at) = self.next()?;
             let value = self.node(event, value_at, depth + 1)?.node;
             if parsed.merge {
-                merge(value, &mut entries, &mut index)?;
+                for entry in merged(value)? {
+                    self.add_merged(entry, &mut entries, &mut index)?;
+                }
                 continue;
             }
             let is_text = parsed.float.is_none() && matches!(parsed.node.value, Value::Str(_));
@@ -330,13 +332,43 @@ impl<'a> Composer<'a> {
                     // To YAML `1` and `"1"` are two keys, of which JSON keeps one.
                     let is_same = entries[slot].is_text == entry.is_text
                         || self.options.duplicate_keys == DuplicateKeys::Reject;
-                    if !entries[slot].merged && is_same {
+                    // go-yaml itself takes what a merge brings for keys like others.
+                    let is_lax = self.options.duplicate_keys == DuplicateKeys::KeepLast;
+                    if is_same && (is_lax || !entries[slot].merged) {
                         self.duplicate(&entry, entries[slot].at.line)?;
                     }
                     entries[slot] = entry;
                 }
             }
         }
+    }
+
+    /// Adds an entry that `<<` brings. Explicit keys win wherever they stand, as the merge key's definition says, unless a text is
+    /// read as a server does, where the last wins.
+    fn add_merged(
+        &mut self,
+        entry: Entry,
+        entries: &mut Vec<Entry>,
+        index: &mut HashMap<String, usize>,
+    ) -> Result<(), Error> {
+        match index.get(&entry.key) {
+            None => {
+                index.insert(entry.key.clone(), entries.len());
+                entries.push(entry);
+            }
+            Some(&slot) if self.options.duplicate_keys == DuplicateKeys::KeepLast => {
+                if entries[slot].is_text == entry.is_text {
+                    self.duplicate(&entry, entries[slot].at.line)?;
+                }
+                entries[slot] = entry;
+            }
+            Some(&slot) => {
+                if entries[slot].merged {
+                    entries[slot] = entry;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn duplicate(&mut self, entry: &Entry, first_line: usize) -> Result<(), Error> {
@@ -364,30 +396,25 @@ impl<'a> Composer<'a> {
     }
 }
 
-/// Adds what `<<` brings. Explicit keys win wherever they stand, as the merge key's definition says (goyaml.v2
-/// itself lets a later `<<` override an earlier explicit key); of several mappings the first wins.
-fn merge(value: Node, entries: &mut Vec<Entry>, index: &mut HashMap<String, usize>) -> Result<(), Error> {
+/// What `<<` brings, those that win last: of several mappings that is the first.
+fn merged(value: Node) -> Result<Vec<Entry>, Error> {
     let at = value.at;
     let sources = match value.value {
         Value::Map(_) => vec![value],
         Value::Seq(items) => items,
         _ => return Err(Error::at(ErrorKind::Merge, at)),
     };
-    for source in sources {
-        let Value::Map(merged) = source.value else {
+    let mut merged = Vec::new();
+    for source in sources.into_iter().rev() {
+        let Value::Map(entries) = source.value else {
             return Err(Error::at(ErrorKind::Merge, source.at));
         };
-        for entry in merged {
-            if !index.contains_key(&entry.key) {
-                index.insert(entry.key.clone(), entries.len());
-                entries.push(Entry {
-                    merged: true,
-                    ..entry
-                });
-            }
-        }
+        merged.extend(entries.into_iter().map(|entry| Entry {
+            merged: true,
+            ..entry
+        }));
     }
-    Ok(())
+    Ok(merged)
 }
 
 /// What go-yaml, or sigs.k8s.io/yaml after it, says of a key that JSON has no spelling for.

@@ -563,6 +563,12 @@ fn streams() {
         }]
     );
 
+    // A server reads merges as go-yaml does: the last of all keys counts.
+    let text = "- {a: 1, <<: {a: 2}}\n- {<<: {a: 1}, a: 2}\n- {<<: [{a: 1}, {a: 2}]}\n";
+    let merged = documents_with(text, &options).next().unwrap().unwrap();
+    assert_eq!(merged.value, json!([{"a": 2}, {"a": 2}, {"a": 1}]));
+    assert_eq!(merged.duplicates.len(), 3);
+
     let results: Vec<_> = super::documents("a: 1\n---\na: [\n---\nb: 1").collect();
     assert_eq!(results.len(), 2, "the first failure ends the stream");
     assert!(results[0].is_ok() && results[1].is_err());

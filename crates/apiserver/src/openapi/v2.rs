@@ -216,6 +216,7 @@ fn operation(v3: &Value) -> Value {
             parameter["required"] = true.into();
         }
         parameters.push(parameter);
+        parameters.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
     }
     if !parameters.is_empty() {
         operation.insert("parameters".to_owned(), parameters.into());

@@ -363,7 +363,7 @@ async fn what_is_refused() {
         .refused(
             text("", "a: [b"),
             400,
-            "error encoding patch: yaml: did not find expected ',' or ']'",
+            "error encoding patch: yaml: line 1: did not find expected ',' or ']'",
         )
         .await;
     const TWICE: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: a\n  k: b\n";

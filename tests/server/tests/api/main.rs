@@ -31,6 +31,7 @@ mod rules;
 mod scale;
 mod start;
 mod subresources;
+mod texts;
 mod tokens;
 mod update;
 mod validation_core;

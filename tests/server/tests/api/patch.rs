@@ -127,9 +127,32 @@ async fn what_is_refused() {
         (
             MAPS,
             JSON,
-            json!([{"op": "replace", "path": "/data/absent", "value": ""}]),
+            json!([{"op": "replace", "path": "/absent/key", "value": ""}]),
             422,
             "the server rejected our request",
+        ),
+        (MAPS, MERGE, Value::Null, 400, "Invalid JSON Patch"),
+        (
+            WIDGETS,
+            MERGE,
+            json!({"apiVersion": "other/v2", "kind": "Gadget"}),
+            422,
+            "Gadget.other \"a\" is invalid: [kind: Invalid value: \"Gadget\": must be Widget, apiVersion: Invalid value: \
+             \"other/v2\": must be example.com/v1]",
+        ),
+        (
+            WIDGETS,
+            MERGE,
+            json!({"kind": null}),
+            422,
+            "Object 'Kind' is missing in '{",
+        ),
+        (
+            WIDGETS,
+            MERGE,
+            json!({"apiVersion": ""}),
+            500,
+            "object has no apiVersion field",
         ),
         (
             MAPS,
@@ -208,6 +231,15 @@ async fn what_is_refused() {
             404,
             "configmaps \"absent\" not found",
         )
+        .await;
+    let absent = json!([{"op": "replace", "path": "/data/absent", "value": "x"}]);
+    let set = server.ok(patch(&format!("{MAPS}/a"), JSON, &absent)).await;
+    assert_eq!(
+        set["data"]["absent"], "x",
+        "evanphx/json-patch sets what it should replace"
+    );
+    server
+        .ok(patch(&format!("{MAPS}/a"), STRATEGIC, &Value::Null))
         .await;
     let broken = Ask::new(format!("PATCH {MAPS}/a")).typed(MERGE, "{\"data\":");
     server.refused(broken, 400, "invalid JSON patch").await;
