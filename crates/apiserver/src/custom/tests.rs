@@ -97,7 +97,8 @@ async fn writes_go_by_the_schema() {
         (
             json!({"size": "x"}),
             422,
-            "Widget.example.com \"w\" is invalid: spec.size: Invalid value: \"string\": spec.size in body must be of type integer: \"string\"",
+            "Widget.example.com \"w\" is invalid: [spec.size: Invalid value: \"string\": spec.size in body must be of type integer: \"string\", \
+             .spec.size: Invalid value: 0: .spec.size accessor error: x is of the type string, expected int64]",
         ),
     ] {
         assert_eq!(
