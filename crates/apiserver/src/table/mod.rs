@@ -148,11 +148,6 @@ impl Printer {
         Self::Custom(Arc::new(columns))
     }
 
-    /// The printer of the scale of a built-in resource.
-    pub fn for_builtin_scale() -> Self {
-        Self::for_builtin("autoscaling", "v1", "Scale")
-    }
-
     /// The columns, in the order of the cells of [`Printer::row`].
     pub fn columns(&self) -> Vec<ColumnDefinition> {
         match self {
