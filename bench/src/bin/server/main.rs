@@ -16,6 +16,7 @@ mod memory;
 mod process;
 mod report;
 mod requests;
+mod roles;
 mod target;
 
 use std::path::{Path, PathBuf};
@@ -53,6 +54,7 @@ fn main() -> Result<()> {
     one.block_on(memory::per_object(&mut table))?;
     one.block_on(requests::starts(&mut table))?;
     one.block_on(requests::rates(&mut table))?;
+    one.block_on(roles::measure(&mut table))?;
     one.block_on(definitions::measure(&mut table))?;
     // A thread more, for the other end of the connection.
     let two = tokio::runtime::Builder::new_multi_thread()

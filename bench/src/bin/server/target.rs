@@ -53,12 +53,21 @@ impl Target {
             .header("content-type", media_type)
             .extension(self.admin.clone())
             .body(Body::from(body))?;
+        self.answer(request).await
+    }
+
+    /// Reads as somebody else, who must be allowed to.
+    pub async fn get_as(&self, identity: &Identity, path: &str) -> Result<bytes::Bytes> {
+        let request = Request::get(path)
+            .extension(identity.clone())
+            .body(Body::empty())?;
+        self.answer(request).await
+    }
+
+    async fn answer(&self, request: Request<Body>) -> Result<bytes::Bytes> {
+        let what = format!("{} {}", request.method(), request.uri());
         let response = self.service.send(request).await?;
-        ensure!(
-            response.status().is_success(),
-            "{method} {path}: {}",
-            response.status()
-        );
+        ensure!(response.status().is_success(), "{what}: {}", response.status());
         Ok(response.into_body().collect_limited(usize::MAX).await?)
     }
 
