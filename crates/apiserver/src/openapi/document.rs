@@ -1,6 +1,7 @@
 //! What documents are made of: the paths and schemas of one group-version.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use kubewright_kinds as kinds;
 use kubewright_schema::openapi::{
@@ -70,7 +71,16 @@ pub(super) fn make(version: &Version, custom: &CustomSchemas, descriptions: &dyn
     references(&paths, &mut found);
     schemas.values().for_each(|schema| references(schema, &mut found));
     roots::add_schemas(&mut schemas, &found, descriptions);
-    whole(paths, schemas)
+    let mut document = whole(paths, schemas);
+    let is_custom = |resource: &Arc<Resource>| resource.model.custom().is_some();
+    if version.resources.iter().all(is_custom) {
+        // A builder of their own makes them (apiextensions pkg/controller/openapi/builder `getOpenAPIV3Config`).
+        document["info"] = json!({"title": "Kubernetes CRD Swagger", "version": "v0.1.0"});
+        if let Some(components) = document["components"].as_object_mut() {
+            components.remove("securitySchemes");
+        }
+    }
+    document
 }
 
 /// A document of the third version.
@@ -89,7 +99,10 @@ pub(super) fn whole(paths: Value, schemas: Map<String, Value>) -> Value {
 /// The paths of a version, as the third version of OpenAPI has them.
 pub(super) fn paths(version: &Version) -> Value {
     let mut paths = Map::new();
-    if let Some(resource) = version.resources.first() {
+    // What groups of custom resources answer is not documented.
+    if let Some(resource) = version.resources.first()
+        && resource.model.builtin_type().is_some()
+    {
         paths.insert(
             format!("{}/", operation::root(resource)),
             operation::discovery(resource),

@@ -60,7 +60,10 @@ pub(super) fn add_paths(paths: &mut Map<String, Value>, resource: &Resource, typ
                wanted: Option<Place>,
                subject: &Subject<'_>,
                parameters: &[Parameter]| {
-        let verbs = subject.verbs.iter().filter_map(|verb| Operation::of(verb));
+        let verbs = subject
+            .verbs
+            .iter()
+            .filter_map(|verb| Operation::of(verb, resource));
         let operations: Vec<Operation> = verbs
             .filter(|operation| wanted.is_none_or(|wanted| operation.place == wanted))
             .collect();
@@ -157,14 +160,19 @@ fn describe_path(operations: &[Operation], subject: &Subject<'_>, parameters: &[
 }
 
 fn of_subresource<'a>(resource: &'a Resource, subresource: &'a Subresource, object: &'a str) -> Subject<'a> {
+    // A custom resource's is said to be on the resource, whatever it carries.
+    let (group, version, kind) = match resource.model.builtin_type() {
+        Some(_) => (&subresource.group, &subresource.version, &subresource.kind),
+        None => (&resource.group, &resource.version, &resource.kind),
+    };
     Subject {
         resource,
         verbs: &subresource.verbs,
         object,
         list: object,
-        group: &subresource.group,
-        version: &subresource.version,
-        kind: &subresource.kind,
+        group,
+        version,
+        kind,
         namespaced: if resource.scope == Scope::Namespaced {
             "Namespaced"
         } else {
@@ -208,7 +216,21 @@ struct Operation {
 
 impl Operation {
     /// The operation behind a verb of discovery; `None` for one that has no operation of its own, such as `watch`.
-    fn of(verb: &str) -> Option<Self> {
+    fn of(verb: &str, resource: &Resource) -> Option<Self> {
+        let mut operation = Self::of_builtin(verb)?;
+        if resource.model.builtin_type().is_none() {
+            // As their own builder documents them (apiextensions pkg/controller/openapi/builder `buildRoute`).
+            match operation.action {
+                "get" => operation.parameters = GET_PARAMETERS,
+                "deletecollection" => operation.parameters = LIST_PARAMETERS,
+                "patch" => operation.codes = &["200"],
+                _ => {}
+            }
+        }
+        Some(operation)
+    }
+
+    fn of_builtin(verb: &str) -> Option<Self> {
         let operation = |place, method, action, verb, parameters, codes| Self {
             place,
             method,
@@ -317,13 +339,14 @@ impl Operation {
             operation["parameters"] = list(own());
         }
         let body = |schema: &str, types: &[&str]| content(types, schema);
+        let written: &[&str] = if is_builtin { &["*/*"] } else { CUSTOM_TYPES };
         match self.action {
             "post" | "put" => {
-                operation["requestBody"] =
-                    json!({"content": body(subject.object, &["*/*"]), "required": true})
+                operation["requestBody"] = json!({"content": body(subject.object, written), "required": true})
             }
+            "deletecollection" if !is_builtin => {}
             "delete" | "deletecollection" => {
-                operation["requestBody"] = json!({"content": body(DELETE_OPTIONS, &["*/*"])})
+                operation["requestBody"] = json!({"content": body(DELETE_OPTIONS, written)})
             }
             "patch" => {
                 let kinds = if is_builtin {
@@ -345,6 +368,9 @@ impl Operation {
             part => format!("{} of the specified ", part.to_lowercase()),
         };
         match self.action {
+            "list" if subject.resource.model.builtin_type().is_none() => {
+                format!("list objects of kind {kind}")
+            }
             "list" => format!("list or watch objects of kind {kind}"),
             "post" => format!("create a {kind}"),
             "deletecollection" => format!("delete collection of {kind}"),
@@ -510,6 +536,7 @@ pub(super) const LIST_PARAMETERS: &[Parameter] = &[
     Parameter::number("timeoutSeconds"),
     Parameter::flag("watch"),
 ];
+const GET_PARAMETERS: &[Parameter] = &[Parameter::text("resourceVersion")];
 const WRITE_PARAMETERS: &[Parameter] = &[
     Parameter::text("dryRun"),
     Parameter::text("fieldManager"),

@@ -171,6 +171,17 @@ async fn definitions_come_and_change_and_go() {
         patch["x-kubernetes-group-version-kind"],
         json!({"group": "example.com", "version": "v1", "kind": "Widget"})
     );
+    // As upstream's builder for them writes it.
+    assert_eq!(document["info"]["title"], "Kubernetes CRD Swagger");
+    assert_eq!(document["components"].get("securitySchemes"), None);
+    assert_eq!(document["paths"].get("/apis/example.com/v1/"), None);
+    assert_eq!(patch["responses"].get("201"), None);
+    let collection = &document["paths"]["/apis/example.com/v1/namespaces/{namespace}/widgets"];
+    assert_eq!(collection["get"]["description"], "list objects of kind Widget");
+    assert_eq!(collection["delete"].get("requestBody"), None);
+    let sent = collection["post"]["requestBody"]["content"].as_object().unwrap();
+    let sent: Vec<&str> = sent.keys().map(String::as_str).collect();
+    assert_eq!(sent, ["application/json", "application/yaml"]);
     let status = &document["paths"]["/apis/example.com/v1/namespaces/{namespace}/widgets/{name}/status"];
     let action = |method: &str| status[method]["x-kubernetes-action"].clone();
     assert_eq!(

@@ -64,7 +64,7 @@ pub fn custom_resource_schema(
             complete(&mut root, descriptions, dialect, MAX_DEPTH);
             let properties = root.entry("properties").or_insert_with(|| json!({}));
             if let Value::Object(properties) = properties {
-                add_meta(properties, POD, OBJECT_META, descriptions);
+                add_meta(properties, OBJECT_META, descriptions);
             }
             root
         }
@@ -92,7 +92,7 @@ pub fn custom_resource_list_schema(
     let item = reference(&model_name(group, version, kind));
     let items = json!({"type": "array", "items": item[0], "description": format!("List of {plural}.")});
     let mut properties = Map::from_iter([("items".to_owned(), items)]);
-    add_meta(&mut properties, POD_LIST, LIST_META, descriptions);
+    add_meta(&mut properties, LIST_META, descriptions);
     let mut root = Map::from_iter([
         ("type".to_owned(), "object".into()),
         (
@@ -130,16 +130,11 @@ fn group_version_kind(names: &CustomResource<'_>, kind: &str) -> Value {
     json!([{"group": names.group, "version": names.version, "kind": kind}])
 }
 
-/// Sets `apiVersion`, `kind` and `metadata`, described as those of the built-in type `like`. A description that the definition wrote
-/// itself is kept.
-fn add_meta(
-    properties: &mut Map<String, Value>,
-    like: &str,
-    metadata: &str,
-    descriptions: &dyn Descriptions,
-) {
+/// Sets `apiVersion`, `kind` and `metadata`, described as those of pods, but for the metadata of lists. A description that the definition
+/// wrote itself is kept.
+fn add_meta(properties: &mut Map<String, Value>, metadata: &str, descriptions: &dyn Descriptions) {
     let own = |properties: &Map<String, Value>, name: &str| properties.get(name)?.get("description").cloned();
-    let described = |field: &str| descriptions.describe(like, Some(field)).map(Value::from);
+    let described = |field: &str| descriptions.describe(POD, Some(field)).map(Value::from);
     for name in ["apiVersion", "kind"] {
         let mut schema = json!({"type": "string"});
         if let Some(description) = own(properties, name).or_else(|| described(name)) {
@@ -148,14 +143,14 @@ fn add_meta(
         properties.insert(name.to_owned(), schema);
     }
     let mut schema = json!({"allOf": reference(metadata)});
-    if let Some(description) = own(properties, "metadata").or_else(|| described("metadata")) {
+    let of_pods = || described("metadata").filter(|_| metadata == OBJECT_META);
+    if let Some(description) = own(properties, "metadata").or_else(of_pods) {
         schema["description"] = description;
     }
     properties.insert("metadata".to_owned(), schema);
 }
 
 const POD: &str = "io.k8s.api.core.v1.Pod";
-const POD_LIST: &str = "io.k8s.api.core.v1.PodList";
 
 /// Completes embedded resources and integers-or-strings, at every level.
 fn complete(
@@ -185,7 +180,7 @@ fn complete(
         && !(dialect == Dialect::V2 && says("x-kubernetes-preserve-unknown-fields"))
     {
         if let Value::Object(properties) = schema.entry("properties").or_insert_with(|| json!({})) {
-            add_meta(properties, POD, OBJECT_META, descriptions);
+            add_meta(properties, OBJECT_META, descriptions);
         }
         if let Value::Array(required) = schema.entry("required").or_insert_with(|| json!([])) {
             for name in ["kind", "apiVersion"] {
