@@ -261,6 +261,14 @@ fn what_cannot_be_done_is_said_once_with_advice() {
             ],
         ),
         (
+            &["up", "--token-auth-file", "nowhere.csv"],
+            1,
+            &[
+                "error: the tokens in nowhere.csv cannot be read",
+                "hint: give lines of `token,user,uid",
+            ],
+        ),
+        (
             &["up", "--user", "alice"],
             2,
             &["--user", "NAME[:GROUP,...]=PATH"],

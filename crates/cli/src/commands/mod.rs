@@ -4,6 +4,7 @@ mod admission;
 mod demo;
 mod kubeconfigs;
 mod service_accounts;
+mod tokens;
 mod up;
 mod users;
 

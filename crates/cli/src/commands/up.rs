@@ -19,6 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::admission::{AccountsMade, AdmissionArguments};
 use super::kubeconfigs::{Kubeconfigs, Owner};
 use super::service_accounts::ServiceAccountArguments;
+use super::tokens::TokenArguments;
 use super::users::{self, UserFile};
 use crate::failure::Advised;
 
@@ -67,6 +68,9 @@ pub(crate) struct Up {
 
     #[command(flatten)]
     admission: AdmissionArguments,
+
+    #[command(flatten)]
+    tokens: TokenArguments,
 
     #[command(flatten)]
     service_accounts: ServiceAccountArguments,
@@ -124,6 +128,7 @@ impl Up {
                 false => AccountsMade::ByController,
             })?,
             descriptions: super::descriptions(),
+            tokens: self.tokens.read()?,
             service_accounts: self.service_accounts.options()?,
             ..Options::default()
         };
