@@ -10,7 +10,7 @@ use crate::error::{DEPTH, Error, ErrorKind, Position};
 use crate::parse::{CORE_TAGS, Event, Parser, Properties};
 use crate::resolve::{Scalar, float_key, go_float_text, resolve_plain};
 use crate::scan::Mark;
-use crate::{DuplicateKey, DuplicateKeys, Options};
+use crate::{DuplicateKey, DuplicateKeys, Limits, Options};
 use base64::Engine as _;
 
 /// A JSON value and its place.
@@ -72,17 +72,25 @@ impl Node {
     }
 
     fn extent(&self) -> Extent {
-        let scalar = Extent { nodes: 1, height: 0 };
-        let add = |sum: Extent, keys: usize, child: Extent| Extent {
-            nodes: sum.nodes + keys + child.nodes,
+        let scalar = |bytes: usize| Extent {
+            nodes: 1,
+            bytes,
+            height: 0,
+        };
+        let add = |sum: Extent, key: Option<&String>, child: Extent| Extent {
+            nodes: sum.nodes + usize::from(key.is_some()) + child.nodes,
+            bytes: sum.bytes + key.map_or(0, String::len) + child.bytes,
             height: sum.height.max(child.height + 1),
         };
         match &self.value {
-            Value::Seq(items) => items.iter().fold(scalar, |sum, item| add(sum, 0, item.extent())),
-            Value::Map(entries) => entries
+            Value::Seq(items) => items
                 .iter()
-                .fold(scalar, |sum, entry| add(sum, 1, entry.value.extent())),
-            _ => scalar,
+                .fold(scalar(0), |sum, item| add(sum, None, item.extent())),
+            Value::Map(entries) => entries.iter().fold(scalar(0), |sum, entry| {
+                add(sum, Some(&entry.key), entry.value.extent())
+            }),
+            Value::Str(text) => scalar(text.len()),
+            _ => scalar(0),
         }
     }
 
@@ -106,11 +114,42 @@ impl Node {
     }
 }
 
-/// How many nodes a node is made of, keys included, and how deep they nest.
+/// How many nodes a node is made of, keys included, how many bytes of text those have, and how deep they nest.
 #[derive(Debug, Clone, Copy)]
 struct Extent {
     nodes: usize,
+    bytes: usize,
     height: usize,
+}
+
+/// What there is of copies.
+#[derive(Debug, Default)]
+struct Copies {
+    nodes: usize,
+    bytes: usize,
+}
+
+impl Copies {
+    /// Counts one more; `whose` names the copies in the error.
+    fn add(
+        &mut self,
+        extent: Extent,
+        limits: &Limits,
+        whose: [&'static str; 2],
+        at: Position,
+    ) -> Result<(), Error> {
+        self.nodes = self.nodes.saturating_add(extent.nodes);
+        self.bytes = self.bytes.saturating_add(extent.bytes);
+        let [nodes, bytes] = whose;
+        let (what, limit) = if self.nodes > limits.alias_nodes {
+            (nodes, limits.alias_nodes)
+        } else if self.bytes > limits.alias_bytes {
+            (bytes, limits.alias_bytes)
+        } else {
+            return Ok(());
+        };
+        Err(Error::at(ErrorKind::Limit { what, limit }, at))
+    }
 }
 
 /// A copy of an anchored node, for its aliases.
@@ -143,10 +182,10 @@ pub(crate) struct Composer<'a> {
     options: &'a Options,
     /// `None` while the node that is called so is being read.
     anchors: HashMap<String, Option<Anchor>>,
-    /// Nodes in `anchors`.
-    anchored: usize,
-    /// Nodes made by aliases.
-    expanded: usize,
+    /// What is in `anchors`.
+    anchored: Copies,
+    /// What aliases made.
+    expanded: Copies,
     duplicates: Vec<DuplicateKey>,
 }
 
@@ -156,8 +195,8 @@ impl<'a> Composer<'a> {
             parser: Parser::new(text),
             options,
             anchors: HashMap::new(),
-            anchored: 0,
-            expanded: 0,
+            anchored: Copies::default(),
+            expanded: Copies::default(),
             duplicates: Vec::new(),
         }
     }
@@ -172,8 +211,8 @@ impl<'a> Composer<'a> {
             }
         }
         self.anchors.clear();
-        self.anchored = 0;
-        self.expanded = 0;
+        self.anchored = Copies::default();
+        self.expanded = Copies::default();
         self.duplicates.clear();
         let (event, at) = self.next()?;
         let root = self.node(event, at, 0)?.node;
@@ -249,12 +288,8 @@ impl<'a> Composer<'a> {
     /// of a document add up to is bounded too.
     fn anchor(&mut self, name: String, node: &Node, at: Position) -> Result<(), Error> {
         let extent = node.extent();
-        self.anchored = self.anchored.saturating_add(extent.nodes);
-        let limit = self.options.limits.alias_nodes;
-        if self.anchored > limit {
-            let what = "nodes under anchors";
-            return Err(Error::at(ErrorKind::Limit { what, limit }, at));
-        }
+        let whose = ["nodes under anchors", "bytes under anchors"];
+        self.anchored.add(extent, &self.options.limits, whose, at)?;
         let node = node.clone();
         self.anchors.insert(name, Some(Anchor { node, extent }));
         Ok(())
@@ -273,12 +308,9 @@ impl<'a> Composer<'a> {
         })?;
         // Aliases of aliases nest deeper than the text does.
         self.check_depth(depth + anchor.extent.height, at)?;
-        self.expanded = self.expanded.saturating_add(anchor.extent.nodes);
-        let limit = self.options.limits.alias_nodes;
-        if self.expanded > limit {
-            let what = "nodes made by aliases";
-            return Err(Error::at(ErrorKind::Limit { what, limit }, at));
-        }
+        let whose = ["nodes made by aliases", "bytes made by aliases"];
+        self.expanded
+            .add(anchor.extent, &self.options.limits, whose, at)?;
         Ok(Parsed {
             node: anchor.node.clone(),
             merge: false,

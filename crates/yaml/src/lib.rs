@@ -79,6 +79,9 @@ pub struct Limits {
     /// Most nodes that the aliases of one document may add up to, and most that may be kept for them (a node counts
     /// once for each anchor on it or above it). Default: 100,000.
     pub alias_nodes: usize,
+    /// Most bytes of keys and strings that the aliases of one document may add up to, and most that may be kept for them. Default: 3 MiB,
+    /// as much as a text may have.
+    pub alias_bytes: usize,
 }
 
 impl Limits {
@@ -87,6 +90,7 @@ impl Limits {
         bytes: 3 << 20,
         depth: 100,
         alias_nodes: 100_000,
+        alias_bytes: 3 << 20,
     };
 }
 

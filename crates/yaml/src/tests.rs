@@ -617,6 +617,25 @@ fn limits() {
     }
     assert!(from_str::<Value>(&laughs).unwrap_err().is_limit());
 
+    // One long text is as many copies.
+    let copies = |bytes: usize, aliases: usize| {
+        format!(
+            "x: &x {}\ny: [{}]\n",
+            "a".repeat(bytes),
+            vec!["*x"; aliases].join(",")
+        )
+    };
+    assert!(from_str::<Value>(&copies(1 << 20, 3)).is_ok());
+    assert!(from_str::<Value>(&copies(1 << 20, 4)).unwrap_err().is_limit());
+    let error = from_str::<Value>(&copies(10_000, 20_000)).unwrap_err();
+    assert!(error.to_string().contains("bytes made by aliases"), "{error}");
+    let keys = format!(
+        "x: &x {{{}: 1}}\ny: [{}]\n",
+        "k".repeat(1_000),
+        vec!["*x"; 20_000].join(",")
+    );
+    assert!(from_str::<Value>(&keys).unwrap_err().is_limit());
+
     // Every anchor keeps all that is below it, whether or not an alias comes.
     let nested = |anchors: usize, scalars: usize| {
         let open: String = (0..anchors).map(|i| format!("&a{i} [")).collect();

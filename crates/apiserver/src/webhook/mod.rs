@@ -153,8 +153,7 @@ impl Webhook {
                 ));
             }
         };
-        text.parse()
-            .map_err(|error| Failure::Unreached(format!("{text:?} is no URL: {error}")))
+        parse_url(&text).map_err(|why| Failure::Unreached(format!("{text:?} is no URL: {why}")))
     }
 
     fn connections(&self, server: &Server) -> Result<HttpService, Failure> {
@@ -253,6 +252,20 @@ pub(crate) const MAX_ANSWER_BYTES: usize = 16 << 20;
 const SHOWN_BYTES: usize = 2048;
 const USER_AGENT: &str = concat!("kubewright-apiserver/", env!("CARGO_PKG_VERSION"));
 
+/// A URL with a port that is one: the library reads what is none as no port, and the request would go to another.
+fn parse_url(text: &str) -> Result<Uri, String> {
+    let uri: Uri = text
+        .parse()
+        .map_err(|error: http::uri::InvalidUri| error.to_string())?;
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    // None behind the colon is the scheme's, as for Go.
+    let authority = authority.strip_suffix(':').unwrap_or(authority);
+    match uri.port().is_some() || authority.ends_with(uri.host().unwrap_or_default()) {
+        true => Ok(uri),
+        false => Err("its port is no number up to 65535".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,6 +327,24 @@ mod tests {
             ),
         ] {
             assert_eq!(url(config), expect);
+        }
+    }
+
+    #[test]
+    fn ports_of_urls() {
+        for (text, expect) in [
+            ("https://a.io/x", Ok(None)),
+            ("https://[::1]/x", Ok(None)),
+            ("https://[::1]:8443/x", Ok(Some(8443))),
+            ("https://user@a.io:1/", Ok(Some(1))),
+            (
+                "https://127.0.0.1:99999/",
+                Err("its port is no number up to 65535"),
+            ),
+            ("https://127.0.0.1:/", Ok(None)),
+        ] {
+            let found = parse_url(text).map(|uri| uri.port_u16());
+            assert_eq!(found, expect.map_err(str::to_owned), "{text}");
         }
     }
 }
