@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use http::Request;
-use kubewright_apiserver::{Authorization, Options};
 use kubewright_apiserver::serving::{Authority, Listening};
+use kubewright_apiserver::{Authorization, Options};
 use kubewright_net::tls::client_config;
 use kubewright_net::{Body, ClientTls, ConnectOptions, Identity, ServeLimits, ServerVerification, connect};
 use tokio::net::TcpListener;
