@@ -2,6 +2,8 @@
 //!
 //! The grammar is followed with a stack of what is to come, not by calls, so that how deep a text nests costs no stack here.
 
+use std::collections::HashMap;
+
 use crate::scan::{Mark, Scanner, Token, TokenKind};
 
 /// What is wrong with a text, in the words of libyaml.
@@ -131,7 +133,7 @@ pub(crate) struct Parser<'a> {
     /// What comes after what we are in.
     states: Vec<State>,
     /// What handles of tags stand for in this document.
-    handles: Vec<(String, String)>,
+    handles: HashMap<String, String>,
 }
 
 impl<'a> Parser<'a> {
@@ -142,7 +144,7 @@ impl<'a> Parser<'a> {
             scanner: Scanner::new(text),
             state: State::ImplicitDocument,
             states: Vec::new(),
-            handles: Vec::new(),
+            handles: HashMap::new(),
         }
     }
 
@@ -253,17 +255,24 @@ impl<'a> Parser<'a> {
                     return Err(Fault::parser("found incompatible YAML document", start));
                 }
                 TokenKind::TagDirective { handle, prefix } => {
-                    if self.handles.iter().any(|(known, _)| *known == handle) {
+                    // Each tag with this handle repeats it.
+                    if prefix.len() > MAX_TAG_PREFIX_BYTES {
+                        return Err(Fault::parser(
+                            "found too long a prefix in a %TAG directive",
+                            start,
+                        ));
+                    }
+                    if self.handles.insert(handle, prefix).is_some() {
                         return Err(Fault::parser("found duplicate %TAG directive", start));
                     }
-                    self.handles.push((handle, prefix));
                 }
                 _ => break,
             }
             self.scanner.take();
         }
         for (handle, prefix) in [("!", "!"), ("!!", CORE_TAGS)] {
-            self.handles.push((handle.to_owned(), prefix.to_owned()));
+            let handle = self.handles.entry(handle.to_owned());
+            handle.or_insert_with(|| prefix.to_owned());
         }
         Ok(())
     }
@@ -370,10 +379,10 @@ impl<'a> Parser<'a> {
                     properties.anchor = Some(name.clone());
                 }
                 TokenKind::Tag { handle, suffix } if properties.tag.is_none() => {
-                    let prefix = self.handles.iter().find(|(known, _)| known == handle);
+                    let prefix = self.handles.get(handle);
                     properties.tag = Some(match prefix {
                         _ if handle.is_empty() => suffix.clone(),
-                        Some((_, prefix)) => format!("{prefix}{suffix}"),
+                        Some(prefix) => format!("{prefix}{suffix}"),
                         None => return Err(Fault::parser("found undefined tag handle", *start)),
                     });
                 }
@@ -541,5 +550,7 @@ fn control_character(text: &str) -> Option<Mark> {
     })
 }
 
+/// No prefix in use comes near.
+const MAX_TAG_PREFIX_BYTES: usize = 1024;
 /// The beginning of the tags that YAML itself defines.
 pub(crate) const CORE_TAGS: &str = "tag:yaml.org,2002:";

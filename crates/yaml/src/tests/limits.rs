@@ -79,3 +79,18 @@ fn limits() {
     assert!(from_str::<Value>(&ladder(99)).is_ok());
     assert!(from_str::<Value>(&ladder(101)).unwrap_err().is_limit());
 }
+
+#[test]
+fn directives() {
+    // Many take no longer than few: each is looked up.
+    let many: String = (0..50_000).map(|i| format!("%TAG !{i:x}! tag:a,b:\n")).collect();
+    assert_eq!(from_str::<Value>(&format!("{many}--- 1\n")).unwrap(), json!(1));
+    let prefix = |bytes: usize| format!("%TAG !a! {}\n--- 1\n", "p".repeat(bytes));
+    assert!(from_str::<Value>(&prefix(1024)).is_ok());
+    assert!(from_str::<Value>(&prefix(1025)).is_err());
+    assert!(from_str::<Value>("%TAG !a! x\n%TAG !a! y\n--- 1\n").is_err());
+    assert_eq!(
+        from_str::<Value>("%TAG ! tag:yaml.org,2002:\n--- !str 1\n").unwrap(),
+        json!("1")
+    );
+}
