@@ -24,7 +24,8 @@ pub enum Authorization {
     /// Everybody who is known may do everything; others may ask for health and version alone.
     AuthenticatedOnly,
     /// Roles and their bindings, as kube-apiserver's `--authorization-mode=Node,RBAC`; the group `system:masters` may do everything, and nodes
-    /// what kubelets do with nodes and pods. The server makes upstream's default roles and bindings when it starts.
+    /// what kubelets do with nodes and pods: all nodes are as one, so each may write every node, and every pod where upstream's `Node` authorizer
+    /// and `NodeRestriction` let it write its own. The server makes upstream's default roles and bindings when it starts.
     ///
     /// Nobody grants what they do not have: writes of roles and bindings are checked for it, but for who may `escalate` or `bind`. While
     /// the store cannot be read, requests are decided on by the roles that were known last.
@@ -161,7 +162,17 @@ impl Rules {
                 (json!(resources), json!(paths), error)
             }
         };
-        let mut status = json!({"resourceRules": resources, "nonResourceRules": paths, "incomplete": false});
+        // What nodes may do besides is no list of rules, upstream as here (node_authorizer.go `RulesFor`).
+        let of_node = "node authorizer does not support user rule resolution";
+        let is_node = matches!(self, Self::Rbac(_)) && node::is_node(identity);
+        let errors: Vec<String> = is_node
+            .then(|| of_node.to_owned())
+            .into_iter()
+            .chain(error)
+            .collect();
+        let error = (!errors.is_empty()).then(|| rbac::aggregate(errors));
+        let mut status =
+            json!({"resourceRules": resources, "nonResourceRules": paths, "incomplete": is_node});
         if let Some(error) = error {
             status["evaluationError"] = error.into();
         }

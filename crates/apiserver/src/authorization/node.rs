@@ -6,13 +6,16 @@
 
 use kubewright_net::Identity;
 
-use super::Access;
+use super::{Access, Attempt};
 
 /// Whether somebody is a node, and may do this as such.
 pub(super) fn allows(identity: &Identity, access: &Access<'_>) -> bool {
     let Access::Resource(attempt) = access else {
         return false;
     };
+    if is_own(identity, attempt) {
+        return true;
+    }
     is_node(identity)
         && RULES.iter().any(|(verbs, group, resources)| {
             let (verb, resource) = (attempt.verb, attempt.resource);
@@ -25,8 +28,28 @@ pub(super) fn allows(identity: &Identity, access: &Access<'_>) -> bool {
         })
 }
 
+/// Whether it is what a node keeps of itself, under its own name: its lease, by which it is seen to be alive, and its drivers.
+fn is_own(identity: &Identity, attempt: &Attempt<'_>) -> bool {
+    let is_kept = match (attempt.group, attempt.resource) {
+        ("coordination.k8s.io", "leases") => attempt.namespace == Some("kube-node-lease"),
+        ("storage.k8s.io", "csinodes") => true,
+        _ => false,
+    };
+    // What is created has no name in the request.
+    let is_named = match attempt.verb {
+        "create" => attempt.name.is_empty() || is_name_of(identity, attempt.name),
+        "get" | "update" | "patch" | "delete" => is_name_of(identity, attempt.name),
+        _ => false,
+    };
+    is_node(identity) && is_kept && is_named && attempt.subresource.is_empty()
+}
+
+fn is_name_of(identity: &Identity, name: &str) -> bool {
+    identity.user.strip_prefix("system:node:") == Some(name)
+}
+
 /// Whether a name and a group are a node's (pkg/auth/nodeidentifier).
-fn is_node(identity: &Identity) -> bool {
+pub(super) fn is_node(identity: &Identity) -> bool {
     let name = identity.user.strip_prefix("system:node:");
     name.is_some_and(|name| !name.is_empty()) && identity.groups.iter().any(|group| group == "system:nodes")
 }
@@ -61,7 +84,6 @@ const RULES: &[Rule] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::authorization::Attempt;
 
     #[test]
     fn nodes_do_what_kubelets_do() {
@@ -91,6 +113,26 @@ mod tests {
         for secret in ["secrets", "configmaps", "serviceaccounts", "persistentvolumes"] {
             check(&node, "get", "", secret, false);
         }
+        // Of leases and the like, those of its own name.
+        let kept = |verb: &str, group: &str, resource: &str, namespace: Option<&str>, name: &str| {
+            let attempt = Attempt {
+                verb,
+                group,
+                resource,
+                subresource: "",
+                namespace,
+                name,
+            };
+            allows(&node, &Access::Resource(attempt))
+        };
+        let (group, leases) = ("coordination.k8s.io", Some("kube-node-lease"));
+        assert!(kept("update", group, "leases", leases, "n"));
+        assert!(kept("create", group, "leases", leases, ""));
+        assert!(!kept("update", group, "leases", leases, "other"));
+        assert!(!kept("list", group, "leases", leases, "n"));
+        assert!(!kept("update", group, "leases", Some("kube-system"), "n"));
+        assert!(kept("patch", "storage.k8s.io", "csinodes", None, "n"));
+        assert!(!kept("patch", "storage.k8s.io", "csinodes", None, "other"));
         // Both the name and the group are those of a node.
         check(&Identity::new("n", ["system:nodes"]), "list", "", "pods", false);
         check(
