@@ -68,8 +68,25 @@ pub(crate) fn read_json(bytes: &[u8]) -> Result<Body, String> {
 ///
 /// # Errors
 /// 400 when it is malformed.
-pub(crate) fn read_as(kind: &str, bytes: &[u8], format: BodyFormat) -> ApiResult<Body> {
-    read(bytes, format).map_err(|error| unrecognized(kind, bytes, &error.status().message))
+pub(crate) fn read_as(gvk: &GroupVersionKind, bytes: &[u8], format: BodyFormat) -> ApiResult<Body> {
+    read(bytes, format).map_err(|error| {
+        match json::out_of_range(bytes).filter(|_| format == BodyFormat::Json) {
+            Some(number) => {
+                let why = format!("json: cannot unmarshal number {number} into Go value of type float64");
+                cannot_be_handled(gvk, &why)
+            }
+            None => unrecognized(&gvk.kind, bytes, &error.status().message),
+        }
+    })
+}
+
+/// 400 in upstream's words for a body that does not decode.
+pub(crate) fn cannot_be_handled(gvk: &GroupVersionKind, why: &str) -> ApiError {
+    let GroupVersionKind { kind, version, .. } = gvk;
+    Status::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
+    ))
+    .into()
 }
 
 /// 400 for a body that does not tell what it is.

@@ -50,6 +50,45 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Document, String> {
     }
 }
 
+/// The first number of a text that no `float64` holds, where nothing else is wrong with the text: Go reads its tokens before it makes
+/// values of them, so this is told of as a fault of the object.
+pub(crate) fn out_of_range(bytes: &[u8]) -> Option<&str> {
+    if syntax::error(bytes).is_some() {
+        return None;
+    }
+    let mut rest = bytes;
+    while let Some(&byte) = rest.first() {
+        let taken = match byte {
+            b'"' => string_len(rest),
+            b'-' | b'0'..=b'9' => {
+                let is_part = |byte: &u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
+                let length = rest.iter().take_while(|byte| is_part(byte)).count();
+                let number = std::str::from_utf8(&rest[..length]).ok()?;
+                if number.parse::<f64>().is_ok_and(f64::is_infinite) {
+                    return Some(number);
+                }
+                length
+            }
+            _ => 1,
+        };
+        rest = &rest[taken..];
+    }
+    None
+}
+
+/// How long the string at the beginning of a text is, its quotes included.
+fn string_len(text: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(&byte) = text.get(at) {
+        at += match byte {
+            b'"' => return at + 1,
+            b'\\' => 2,
+            _ => 1,
+        };
+    }
+    text.len()
+}
+
 /// Reads a text that [`write::value`] wrote, or somebody else who writes JSON: the last of two members with one name counts.
 ///
 /// # Errors
@@ -308,6 +347,16 @@ mod tests {
             assert_eq!(read(text.as_bytes()).unwrap().value, expect, "{text}");
         }
         assert!(read(b"1e999").is_err());
+        for (text, expect) in [
+            ("1e999", Some("1e999")),
+            (r#"{"a\"1e999": ["1e999", 1e30, -1e400]}"#, Some("-1e400")),
+            (r#"{"a": "\\", "b": 1E+309}"#, Some("1E+309")),
+            (r#"{"a": "\ud800"}"#, None),
+            ("[1e999", None),
+            ("1e308", None),
+        ] {
+            assert_eq!(out_of_range(text.as_bytes()), expect, "{text}");
+        }
         let mut value = json!({"a": [1.0, 1.5, -2e3, 1e300], "b": 7});
         make_integers(&mut value);
         assert_eq!(value, json!({"a": [1, 1.5, -2000, 1e300], "b": 7}));

@@ -181,7 +181,7 @@ pub(super) fn check(call: &Call<'_>, scale: Value) -> ApiResult<Value> {
                 let why = format!(
                     "json: cannot unmarshal {replicas} into Go struct field ScaleSpec.{path} of type int32"
                 );
-                return Err(write::cannot_be_handled(&scale_kind(), &why));
+                return Err(codec::cannot_be_handled(&scale_kind(), &why));
             }
         },
     }

@@ -8,7 +8,6 @@ use kubewright_net::Body;
 use serde_json::{Map, Value};
 
 use super::response::Rendering;
-use super::write;
 use super::{Call, Recorder};
 use crate::builtin::defaults;
 use crate::codec;
@@ -31,7 +30,7 @@ pub(super) fn read(
 ) -> ApiResult<Value> {
     // What cannot be answered is not done.
     Rendering::new(call)?;
-    let mut read = codec::read_as(&gvk.kind, body, media::body_format(call.headers)?)?;
+    let mut read = codec::read_as(gvk, body, media::body_format(call.headers)?)?;
     let mut object = std::mem::take(&mut read.value);
     if object["apiVersion"]
         .as_str()
@@ -44,7 +43,7 @@ pub(super) fn read(
     if let Some(ty) = kinds::table().kind(&gvk.group, &gvk.version, &gvk.kind) {
         let found = Model::Builtin(ty).normalize(&mut object);
         if let Some(error) = &found.type_error {
-            return Err(write::cannot_be_handled(gvk, error));
+            return Err(codec::cannot_be_handled(gvk, error));
         }
         unknown = found.unknown_fields;
     }

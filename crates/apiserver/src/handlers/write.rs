@@ -51,7 +51,7 @@ pub(crate) fn options(call: &Call<'_>) -> ApiResult<WriteOptions> {
 /// 415 for a format that is not understood, 400 for a body that is malformed or of another kind.
 pub(crate) fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> ApiResult<Value> {
     let gvk = call.resource.gvk();
-    let mut read = codec::read_as(&gvk.kind, body, media::body_format(call.headers)?)?;
+    let mut read = codec::read_as(&gvk, body, media::body_format(call.headers)?)?;
     let mut object = std::mem::take(&mut read.value);
     match call.resource.model.custom() {
         Some(_) => expect_custom_kind(&mut object, &gvk, body)?,
@@ -59,7 +59,7 @@ pub(crate) fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> Api
     }
     let found = call.resource.model.normalize(&mut object);
     if let Some(error) = &found.type_error {
-        return Err(cannot_be_handled(&gvk, error));
+        return Err(codec::cannot_be_handled(&gvk, error));
     }
     let validation = options.field_validation.unwrap_or(FieldValidation::Warn);
     let decoder = match call.resource.model.custom() {
@@ -190,15 +190,6 @@ fn complete(call: &Call<'_>, mut object: Value) -> Value {
         .model
         .default(&resource.group, &resource.version, &resource.kind, &mut object);
     object
-}
-
-/// 400 in upstream's words for a body that does not decode.
-pub(crate) fn cannot_be_handled(gvk: &GroupVersionKind, why: &str) -> crate::error::ApiError {
-    let GroupVersionKind { kind, version, .. } = gvk;
-    Status::bad_request(format!(
-        "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
-    ))
-    .into()
 }
 
 /// The metadata of an object, to change.
