@@ -506,7 +506,7 @@ mod tests {
             let policy = policy_of("system:serviceaccount:ops:agent", &json!(rules));
             let mut agent = Identity::new("system:serviceaccount:ops:agent", [AUTHENTICATED]);
             agent.extra.insert(NODE_NAME.to_owned(), vec!["n1".to_owned()]);
-            let found = impersonate(agent, &Rules::Rbac(policy), &listing(), &headers(pairs));
+            let found = impersonate(agent, &Rules::Rbac(policy.into()), &listing(), &headers(pairs));
             let found = found.map(|acting| acting.groups);
             match (found, expect) {
                 (Ok(groups), Ok(expect)) => assert_eq!(groups, expect, "{pairs:?}"),

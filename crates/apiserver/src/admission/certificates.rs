@@ -4,13 +4,12 @@
 //! Whoever may write the decision on a request must besides have the verb `approve` or `sign` on its signer, by its name or by all of its
 //! domain (`example.com/*`). Upstream: kubernetes plugin/pkg/admission/certificates, pkg/certauthorization.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use kubewright_net::certificate::requested_organizations;
 use serde_json::Value;
 
 use super::attributes::{Attributes, Operation};
-use crate::authorization::{Access, Attempt, Decision};
+use crate::authorization::{Access, Attempt};
+use crate::builtin::validation::groups::certificates::request_der;
 use crate::error::ApiResult;
 
 /// Checks a write of the subresource `approval`.
@@ -61,8 +60,8 @@ pub(super) fn subject(attributes: &Attributes<'_>, object: Option<&Value>) -> Ap
     if signer(Some(request)) != CLIENT_SIGNER {
         return Ok(());
     }
-    let pem = STANDARD.decode(request["spec"]["request"].as_str().unwrap_or_default());
-    match requested_organizations(&pem.unwrap_or_default()) {
+    let der = request_der(request["spec"]["request"].as_str().unwrap_or_default());
+    match requested_organizations(&der.unwrap_or_default()) {
         Err(error) => Err(attributes.forbidden(object, format!("failed to parse CSR: {error}"))),
         Ok(organizations) if organizations.iter().any(|name| name == MASTERS) => {
             let why = format!("use of {CLIENT_SIGNER} signer with {MASTERS} group is not allowed");
@@ -87,10 +86,7 @@ async fn confirm(attributes: &Attributes<'_>, object: Option<&Value>, verb: &str
             namespace: None,
             name,
         };
-        if matches!(
-            rules.decide(identity, &Access::Resource(attempt)),
-            Decision::Allowed(_)
-        ) {
+        if rules.permits(identity, &Access::Resource(attempt)) {
             return Ok(());
         }
     }

@@ -22,7 +22,8 @@ pub(super) async fn validate(attributes: &Attributes<'_>, object: Option<&Value>
     if owners(new) == old.map_or(&[][..], owners) {
         return Ok(());
     }
-    let rules = attributes.call.server.rules().await?;
+    let identity = &attributes.call.identity;
+    let rules = attributes.call.server.rules_for(identity).await?;
     // Whoever makes an object had the power not to.
     if attributes.operation == Operation::Update
         && let Decision::Refused(reason) = decide(&rules, attributes, &deletion(attributes))
@@ -31,12 +32,7 @@ pub(super) async fn validate(attributes: &Attributes<'_>, object: Option<&Value>
         return Err(attributes.forbidden(object, why));
     }
     let blocking: Vec<&Value> = newly_blocking(new, old).collect();
-    let finalizes_anything = || {
-        matches!(
-            decide(&rules, attributes, &FINALIZE_ANYTHING),
-            Decision::Allowed(_)
-        )
-    };
+    let finalizes_anything = || rules.permits(identity, &Access::Resource(FINALIZE_ANYTHING));
     if blocking.is_empty() || finalizes_anything() {
         return Ok(());
     }

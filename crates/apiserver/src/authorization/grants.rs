@@ -113,9 +113,7 @@ impl Write<'_> {
     }
 
     fn may(&self, attempt: Attempt<'_>) -> bool {
-        self.policy
-            .allows(self.identity, &Access::Resource(attempt))
-            .is_ok()
+        self.policy.permits(self.identity, &Access::Resource(attempt))
     }
 
     fn confirm(&self, wanted: &[PolicyRule]) -> Result<(), Refusal> {

@@ -5,7 +5,6 @@
 
 pub(crate) mod der;
 mod request;
-mod signed_request;
 mod subject;
 
 use std::fmt;
@@ -21,8 +20,7 @@ use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-pub use self::request::requested_organizations;
-pub use self::signed_request::{RequestError, check_request};
+pub use self::request::{RequestError, check_request, requested_organizations};
 use crate::error::BoxError;
 use crate::tls::{CertificateAndKey, certificates_from_pem, pem};
 

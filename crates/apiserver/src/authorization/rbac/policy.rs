@@ -159,6 +159,18 @@ impl Policy {
         Err(errors)
     }
 
+    /// Whether some rule of `identity` allows `access`; which one is not looked for, so the bindings need no order.
+    pub(crate) fn permits(&self, identity: &Identity, access: &Access<'_>) -> bool {
+        let namespace = Some(access.namespace()).filter(|namespace| !namespace.is_empty());
+        let scopes = namespace.and_then(|namespace| self.namespaces.get(namespace));
+        [&self.cluster]
+            .into_iter()
+            .chain(scopes)
+            .flat_map(|scope| scope.held_by(identity))
+            .filter_map(|binding| self.role(&binding.role, &binding.namespace).ok())
+            .any(|rules| rules.iter().any(|rule| rule.allows(access)))
+    }
+
     /// All rules of `identity` in a namespace, or in none when it is empty, and the roles that were looked for in vain.
     pub(crate) fn rules(&self, identity: &Identity, namespace: &str) -> (Vec<PolicyRule>, Vec<RoleMissing>) {
         let (mut rules, mut errors) = (Vec::new(), Vec::new());
@@ -214,14 +226,19 @@ impl Policy {
 }
 
 impl Scope {
+    /// In the order of their names, each once.
     fn bindings_of(&self, identity: &Identity) -> Vec<&Arc<Binding>> {
+        let held = self.held_by(identity);
+        let held: BTreeMap<&str, &Arc<Binding>> =
+            held.map(|binding| (binding.name.as_str(), binding)).collect();
+        held.into_values().collect()
+    }
+
+    /// Once for each subject by which they are held.
+    fn held_by(&self, identity: &Identity) -> impl Iterator<Item = &Arc<Binding>> {
         let by_groups = identity.groups.iter().filter_map(|group| self.groups.get(group));
         let held = self.users.get(&identity.user).into_iter().chain(by_groups);
-        let held: BTreeMap<&str, &Arc<Binding>> = held
-            .flatten()
-            .map(|(name, binding)| (name.as_str(), binding))
-            .collect();
-        held.into_values().collect()
+        held.flat_map(OrdMap::values)
     }
 }
 

@@ -424,6 +424,7 @@ proptest! {
         for text in everything().iter().filter(|text| !text.contains(" /")) {
             let naive = held.iter().any(|rule| rule.allows(&access(text)));
             prop_assert_eq!(policy.allows(&joe, &access(text)).is_ok(), naive, "{}", text);
+            prop_assert_eq!(policy.permits(&joe, &access(text)), naive, "{}", text);
         }
     }
 }

@@ -94,16 +94,18 @@ pub(crate) fn signing_request(object: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-/// Checks that a text in base64 is a request in PEM, signed by its key; what follows the first block is nobody's.
+/// Checks that a text in base64 is a request in PEM, signed by its key.
 fn check_request(text: &str) -> Result<(), String> {
-    let pem = STANDARD.decode(text).unwrap_or_default();
+    let der = request_der(text).ok_or("PEM block type must be CERTIFICATE REQUEST")?;
+    certificate::check_request(&der).map_err(|error| error.to_string())
+}
+
+/// The request that a text in base64 holds in PEM; what follows the first block is nobody's.
+pub(crate) fn request_der(text: &str) -> Option<Vec<u8>> {
+    let pem = STANDARD.decode(text).ok()?;
     let pem = String::from_utf8_lossy(&pem);
-    match pem::blocks(&pem).next() {
-        Some(block) if block.label == "CERTIFICATE REQUEST" => {
-            certificate::check_request(&block.contents).map_err(|error| error.to_string())
-        }
-        _ => Err("PEM block type must be CERTIFICATE REQUEST".to_owned()),
-    }
+    let block = pem::blocks(&pem).next()?;
+    (block.label == "CERTIFICATE REQUEST").then_some(block.contents)
 }
 
 /// The name of a signer: a domain of at least two parts and a path.
