@@ -385,16 +385,18 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
+    /// Begins a mapping where none is, if one may begin here.
+    fn block_mapping(&mut self, fault: &'static str) -> Result<(), Fault> {
+        let mark = self.cursor.mark();
+        match self.allows_key {
+            true => self.indent_to(mark, None, TokenKind::BlockMappingStart),
+            false => Err(Fault::scanner(fault, mark)),
+        }
+    }
+
     fn key(&mut self) -> Result<(), Fault> {
         if !self.is_in_flow() {
-            let mark = self.cursor.mark();
-            if !self.allows_key {
-                return Err(Fault::scanner(
-                    "mapping keys are not allowed in this context",
-                    mark,
-                ));
-            }
-            self.indent_to(mark, None, TokenKind::BlockMappingStart)?;
+            self.block_mapping("mapping keys are not allowed in this context")?;
         }
         self.remove_key()?;
         self.allows_key = !self.is_in_flow();
@@ -417,14 +419,7 @@ impl<'a> Scanner<'a> {
             self.allows_key = false;
         } else {
             if !self.is_in_flow() {
-                let mark = self.cursor.mark();
-                if !self.allows_key {
-                    return Err(Fault::scanner(
-                        "mapping values are not allowed in this context",
-                        mark,
-                    ));
-                }
-                self.indent_to(mark, None, TokenKind::BlockMappingStart)?;
+                self.block_mapping("mapping values are not allowed in this context")?;
             }
             self.allows_key = !self.is_in_flow();
         }

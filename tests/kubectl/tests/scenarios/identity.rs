@@ -87,20 +87,24 @@ pub(crate) fn acting_as(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
+/// The flags by which kubectl goes by a token alone: of the kubeconfig, the certificate would be asked first.
+fn bearing(kubectl: &Kubectl, token: &str) -> Result<String> {
+    let address = kubectl
+        .run("config view --minify -o jsonpath={.clusters[0].cluster.server}")?
+        .stdout;
+    let token = token.trim();
+    Ok(format!(
+        "--kubeconfig=/dev/null --insecure-skip-tls-verify --server={address} --token={token}"
+    ))
+}
+
 /// What a token gets follows the bindings of its account at once.
 pub(crate) fn service_accounts(kubectl: &Kubectl) -> Result<()> {
     admit(kubectl)?;
     let namespace = &kubectl.namespace;
     kubectl.run("create serviceaccount robot")?;
     let token = kubectl.run("create token robot --duration=1h")?.stdout;
-    let address = kubectl
-        .run("config view --minify -o jsonpath={.clusters[0].cluster.server}")?
-        .stdout;
-    // Without the kubeconfig: its certificate would be asked first.
-    let robot = format!(
-        "--kubeconfig=/dev/null --insecure-skip-tls-verify --server={address} --token={} -n {namespace}",
-        token.trim()
-    );
+    let robot = format!("{} -n {namespace}", bearing(kubectl, &token)?);
     let name = format!("User \"system:serviceaccount:{namespace}:robot\"");
     let refused = format!("{name} cannot list resource \"pods\"");
     kubectl
@@ -133,29 +137,20 @@ pub(crate) fn service_accounts(kubectl: &Kubectl) -> Result<()> {
     Ok(())
 }
 
-/// A token that is bound to a pod ends with it.
+/// A token that is bound to a secret ends with it.
 pub(crate) fn bound_tokens(kubectl: &Kubectl) -> Result<()> {
     kubectl.run("create serviceaccount robot")?;
     kubectl.run("create secret generic keys")?;
     let token = kubectl
         .run("create token robot --bound-object-kind=Secret --bound-object-name=keys")?
         .stdout;
-    let address = kubectl
-        .run("config view --minify -o jsonpath={.clusters[0].cluster.server}")?
-        .stdout;
-    let whoami = format!(
-        "auth whoami --kubeconfig=/dev/null --insecure-skip-tls-verify --server={address} --token={}",
-        token.trim()
-    );
+    let whoami = format!("auth whoami {}", bearing(kubectl, &token)?);
     kubectl.run(&whoami)?.has(&[":robot"])?;
     kubectl.run("delete secret keys")?;
     kubectl.fail(&whoami)?.complains(&["Unauthorized"])?;
     // One for somebody else is no token here.
     let token = kubectl.run("create token robot --audience=vault")?.stdout;
-    let other = format!(
-        "auth whoami --kubeconfig=/dev/null --insecure-skip-tls-verify --server={address} --token={}",
-        token.trim()
-    );
+    let other = format!("auth whoami {}", bearing(kubectl, &token)?);
     kubectl.fail(&other)?.complains(&["Unauthorized"])?;
     Ok(())
 }
