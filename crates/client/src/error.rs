@@ -220,6 +220,13 @@ impl Error {
         (seconds > 0).then(|| Duration::from_secs(seconds.into()))
     }
 
+    /// Where a list whose continue token had expired goes on, in the present version of the collection: what was read and what follows are
+    /// of different versions then.
+    pub fn continue_token(&self) -> Option<&str> {
+        let status = self.status().filter(|_| self.is_expired())?;
+        Some(&*status.metadata.continue_token).filter(|token| !token.is_empty())
+    }
+
     pub(crate) fn body(verb: &'static str, path: &str, error: BodyError) -> Self {
         let path = path.to_owned();
         match error {

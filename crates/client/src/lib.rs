@@ -30,13 +30,17 @@ mod exec;
 mod frame;
 mod layers;
 mod raw;
+mod rest;
 mod retry;
 mod warning;
 mod watch;
 
 pub mod discovery;
 
-pub use api::{Api, ApplyConflicts, ApplyOptions, Deleted, DynamicApi, Persistence};
+pub use api::{
+    AllNamespaces, Api, ApplyConflicts, ApplyOptions, Deleted, DynamicApi, LogEnd, LogOf, LogOptions,
+    LogOutput, LogSince, LogTimestamps, Logs, MAX_LINE_BYTES, PAGE_SIZE, Pages, Persistence,
+};
 pub use client::{Client, ClientOptions, default_user_agent};
 pub use config::{Config, ConfigError, Credentials, Overrides};
 pub use error::Error;
@@ -46,6 +50,7 @@ pub use kubewright_core::{
 };
 pub use layers::{IdentityLayer, Impersonation, ImpersonationLayer, UserAgentLayer};
 pub use raw::{RawEvent, RawList, RawWatch, ResourcePath, View};
+pub use rest::{RestClient, RestRequest};
 pub use retry::MAX_RETRIES;
 pub use warning::{MAX_REMEMBERED, WarningHandler};
 pub use watch::Watch;

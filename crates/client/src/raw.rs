@@ -5,7 +5,6 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use futures_core::Stream;
-use http::{HeaderValue, Method, Request, header};
 use http_body::Body as _;
 use kubewright_core::{ApiResource, ListMeta, ListOptions, Status, WatchEventKind};
 use kubewright_net::{Body, TransportError};
@@ -15,6 +14,7 @@ use serde_json::value::RawValue;
 use crate::client::{Call, Client};
 use crate::error::Error;
 use crate::frame::{FrameError, Framer};
+use crate::rest::{JSON, RestClient, RestRequest};
 
 /// A collection of objects of one kind, in one namespace or all, and how much of each object to ask for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -53,6 +53,13 @@ impl ResourcePath {
     }
 }
 
+impl ResourcePath {
+    fn request(&self, client: &Client, shape: Shape) -> RestRequest {
+        let request = RestClient::unversioned(client).get().path(&self.path);
+        request.accept(self.view.accept(shape))
+    }
+}
+
 impl From<&str> for ResourcePath {
     fn from(path: &str) -> Self {
         Self {
@@ -63,16 +70,16 @@ impl From<&str> for ResourcePath {
 }
 
 impl View {
-    pub(crate) fn accept(self, list: Shape) -> HeaderValue {
-        HeaderValue::from_static(match (self, list) {
-            (Self::Full, _) => "application/json",
+    pub(crate) fn accept(self, list: Shape) -> &'static str {
+        match (self, list) {
+            (Self::Full, _) => JSON,
             (Self::Metadata, Shape::Object) => {
                 "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
             }
             (Self::Metadata, Shape::List) => {
                 "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
             }
-        })
+        }
     }
 }
 
@@ -173,13 +180,15 @@ impl Client {
     ///
     /// As [`request_bytes`](Self::request_bytes), and [`Error::Decode`] if the answer is no list.
     pub async fn list_raw(&self, path: &ResourcePath, options: &ListOptions) -> Result<RawList, Error> {
-        let call = Call::new("list", &path.path);
         let options = ListOptions {
             watch: false,
             ..options.clone()
         };
-        let request = get(&call, &options, path.view.accept(Shape::List))?;
-        let body = self.call(&call, request).await?;
+        let request = path
+            .request(self, Shape::List)
+            .verb("list")
+            .list_options(&options);
+        let (call, body) = request.answer().await?;
         RawList::split(&body).map_err(|error| Error::decode(call.verb, &call.path, error))
     }
 
@@ -190,38 +199,16 @@ impl Client {
     /// The watch could not be started: as [`request_bytes`](Self::request_bytes), without a time limit. What happens
     /// later is an item of the stream.
     pub async fn watch_raw(&self, path: &ResourcePath, options: &ListOptions) -> Result<RawWatch, Error> {
-        let call = Call::new("watch", &path.path);
         let options = ListOptions {
             watch: true,
             limit: 0,
             continue_token: String::new(),
             ..options.clone()
         };
-        let request = get(&call, &options, path.view.accept(Shape::Object))?;
-        let response = self.open(&call, request).await?;
-        Ok(RawWatch {
-            body: Some(response.into_body()),
-            framer: Framer::new(self.options().max_event_bytes),
-            limit: self.options().max_event_bytes,
-            call,
-        })
-    }
-}
-
-fn get(call: &Call, options: &ListOptions, accept: HeaderValue) -> Result<Request<Bytes>, Error> {
-    Request::builder()
-        .method(Method::GET)
-        .uri(with_query(&call.path, &options.to_query()))
-        .header(header::ACCEPT, accept)
-        .body(Bytes::new())
-        .map_err(|error| call.invalid(error))
-}
-
-pub(crate) fn with_query(path: &str, query: &str) -> String {
-    if query.is_empty() {
-        path.to_owned()
-    } else {
-        format!("{path}?{query}")
+        path.request(self, Shape::Object)
+            .list_options(&options)
+            .watch()
+            .await
     }
 }
 
@@ -239,6 +226,15 @@ pub struct RawWatch {
 }
 
 impl RawWatch {
+    pub(crate) fn new(body: Body, limit: usize, call: Call) -> Self {
+        Self {
+            body: Some(body),
+            framer: Framer::new(limit),
+            limit,
+            call,
+        }
+    }
+
     /// The next event; `None` at the end.
     ///
     /// # Errors

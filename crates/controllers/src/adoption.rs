@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 /// An owner that may adopt, once it is known to be there still: its cached state may be older than its deletion, after which
 /// nothing would ever let go of what it adopted. Asks the server at most once (upstream's `RecheckDeletionTimestamp`).
 #[derive(Debug)]
-pub(crate) struct Adopter<'a, K> {
+pub(crate) struct Adopter<'a, K: Resource> {
     owner: &'a K,
     api: Api<K>,
     is_checked: bool,

@@ -59,7 +59,7 @@ async fn apply(ctx: &Context, name: &str, rules: &[PolicyRule]) -> Result<(), Er
         conflicts: ApplyConflicts::Force,
         ..ApplyOptions::default()
     };
-    Api::<ClusterRole>::all(ctx.client())
+    Api::<ClusterRole>::cluster(ctx.client())
         .apply(name, &role, &options)
         .await?;
     Ok(())

@@ -97,7 +97,8 @@ impl ApiResource {
 }
 
 /// Percent-encodes what may not stand in a path segment. Valid names (RBAC names may hold `:`) pass through unchanged.
-fn encode_segment(segment: &str) -> impl Iterator<Item = char> + '_ {
+/// The characters of a name within a path: what would end the segment is escaped.
+pub fn encode_segment(segment: &str) -> impl Iterator<Item = char> + '_ {
     segment.bytes().flat_map(|byte| {
         let plain = byte.is_ascii_alphanumeric() || b"-._~:@!$&'()*+,;=".contains(&byte);
         let hex = |nibble: u8| char::from_digit(u32::from(nibble), 16).map(|c| c.to_ascii_uppercase());

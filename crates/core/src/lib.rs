@@ -36,7 +36,7 @@ mod status;
 mod watch;
 
 pub use admission_review::{AdmissionRequest, AdmissionResponse, AdmissionReview, UserInfo};
-pub use api_resource::{ApiResource, Scope};
+pub use api_resource::{ApiResource, Scope, encode_segment};
 pub use conversion_review::{ConversionRequest, ConversionResponse, ConversionReview};
 pub use dynamic::{DynamicObject, PartialObject, TypeMeta};
 pub use field_error::{FieldError, FieldErrorKind, FieldPath};

@@ -173,11 +173,11 @@ impl Grant {
             bindings.apply(name, &binding, &options).await?;
         } else {
             let role = made::<ClusterRole>(name, None, self.role);
-            Api::<ClusterRole>::all(admin)
+            Api::<ClusterRole>::cluster(admin)
                 .apply(name, &role, &options)
                 .await?;
             let binding = made::<ClusterRoleBinding>(name, None, self.binding);
-            let bindings = Api::<ClusterRoleBinding>::all(admin);
+            let bindings = Api::<ClusterRoleBinding>::cluster(admin);
             bindings.apply(name, &binding, &options).await?;
         }
         Ok(())
@@ -186,7 +186,7 @@ impl Grant {
 
 async fn make_namespace(admin: &Client, name: &str) -> Result<(), ClientError> {
     let namespace = made::<Namespace>(name, None, json!({}));
-    let api = Api::<Namespace>::all(admin);
+    let api = Api::<Namespace>::cluster(admin);
     api.apply(name, &namespace, &options()).await.map(drop)
 }
 

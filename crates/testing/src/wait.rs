@@ -1,7 +1,7 @@
 //! Waiting until something holds of an object: by watching it, never by sleeping.
 
 use kubewright_client::{Api, ListOptions};
-use kubewright_core::{ApiResource, DynamicObject, FieldSelector, Scope, WatchEvent};
+use kubewright_core::{ApiResource, DynamicObject, FieldSelector, Resource, Scope, WatchEvent};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -22,7 +22,7 @@ impl TestEnv {
         mut holds: impl FnMut(Option<&K>) -> bool,
     ) -> Result<Option<K>, TestEnvError>
     where
-        K: Serialize + DeserializeOwned + Send + 'static,
+        K: Resource + Serialize + DeserializeOwned + Send + 'static,
     {
         let deadline = Instant::now() + self.wait_limit;
         let mut last = None;
@@ -51,7 +51,7 @@ async fn watch_until<K>(
     last: &mut Option<K>,
 ) -> Result<(), TestEnvError>
 where
-    K: Serialize + DeserializeOwned + Send + 'static,
+    K: Resource + Serialize + DeserializeOwned + Send + 'static,
 {
     let select = ListOptions {
         field_selector: FieldSelector::equals("metadata.name", name),

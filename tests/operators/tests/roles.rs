@@ -56,7 +56,7 @@ async fn roles_take_in_those_with_their_label() -> Result<(), Box<dyn std::error
             !has(roles, "own", "own") && has(roles, "own", "pods")
         })
         .await;
-    let roles = Api::<ClusterRole>::all(&cluster.client);
+    let roles = Api::<ClusterRole>::cluster(&cluster.client);
     roles.delete("widgets", &DeleteOptions::default()).await?;
     for name in ["view", "edit", "admin", "own"] {
         cluster

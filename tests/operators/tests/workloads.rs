@@ -155,7 +155,7 @@ async fn deployments_roll_out_and_namespaces_end() {
         .eventually::<Pod>("one pod", |pods| pods.list_namespace("web").len() == 1)
         .await;
 
-    Api::<Namespace>::all(&cluster.client)
+    Api::<Namespace>::cluster(&cluster.client)
         .delete("web", &DeleteOptions::default())
         .await
         .unwrap();
@@ -178,7 +178,7 @@ async fn a_namespace_waits_for_finalizers_and_says_so() {
         .await;
     let map = json!({"metadata": {"name": "keep", "finalizers": ["example.com/hold"]}});
     cluster.create::<ConfigMap>(Some("held"), map).await;
-    Api::<Namespace>::all(&cluster.client)
+    Api::<Namespace>::cluster(&cluster.client)
         .delete("held", &DeleteOptions::default())
         .await
         .unwrap();

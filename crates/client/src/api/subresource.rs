@@ -1,23 +1,20 @@
 //! Subresources: status aside, what hangs below the path of an object.
 
-use bytes::Bytes;
-use http::{Method, Request};
+use http::Method;
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::autoscaling::v1::Scale;
-use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
-use k8s_openapi::api::policy::v1::Eviction;
-use kubewright_core::{DeleteOptions, ObjectMeta, Patch, PatchKind, Status, WriteOptions};
-use kubewright_net::Body;
+use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
+use k8s_openapi::api::core::v1::{Binding, Namespace, ObjectReference, Pod, ServiceAccount};
+use kubewright_core::{DeleteOptions, ObjectMeta, Patch, Resource, ScopeKind, Status, WriteOptions};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::json;
 
-use super::{Api, ApplyOptions, encode};
-use crate::client::Call;
+use super::Api;
 use crate::error::Error;
-use crate::raw::with_query;
 
 /// Subresources.
-impl<K> Api<K> {
+impl<K: Resource, S: ScopeKind> Api<K, S> {
     /// Reads a subresource.
     ///
     /// # Errors
@@ -28,13 +25,8 @@ impl<K> Api<K> {
         name: &str,
         subresource: &str,
     ) -> Result<T, Error> {
-        self.send(
-            self.object("get", name, Some(subresource))?,
-            Method::GET,
-            "",
-            None,
-        )
-        .await
+        let request = self.object_request(Method::GET, name);
+        request.subresource(subresource).json().await
     }
 
     /// Creates a subresource, as an eviction or a token.
@@ -49,13 +41,8 @@ impl<K> Api<K> {
         body: &B,
         options: &WriteOptions,
     ) -> Result<T, Error> {
-        self.write(
-            self.object("create", name, Some(subresource))?,
-            Method::POST,
-            body,
-            options,
-        )
-        .await
+        let request = self.object_request(Method::POST, name).subresource(subresource);
+        request.write_options(options).body_json(body).json().await
     }
 
     /// Replaces a subresource.
@@ -70,28 +57,8 @@ impl<K> Api<K> {
         body: &B,
         options: &WriteOptions,
     ) -> Result<T, Error> {
-        self.write(
-            self.object("update", name, Some(subresource))?,
-            Method::PUT,
-            body,
-            options,
-        )
-        .await
-    }
-
-    /// Changes a subresource by a patch.
-    ///
-    /// # Errors
-    ///
-    /// As [`patch`](Self::patch).
-    pub async fn patch_subresource<T: DeserializeOwned + 'static>(
-        &self,
-        name: &str,
-        subresource: &str,
-        patch: &Patch,
-        options: &WriteOptions,
-    ) -> Result<T, Error> {
-        self.patch_object(name, Some(subresource), patch, options).await
+        let request = self.object_request(Method::PUT, name).subresource(subresource);
+        request.write_options(options).body_json(body).json().await
     }
 
     /// Reads the scale of an object: how many replicas it should have and has.
@@ -116,6 +83,25 @@ impl<K> Api<K> {
     ) -> Result<Scale, Error> {
         self.replace_subresource(name, "scale", scale, options).await
     }
+}
+
+/// Patches of subresources.
+impl<K: Resource + DeserializeOwned + 'static, S: ScopeKind> Api<K, S> {
+    /// Changes a subresource by a patch.
+    ///
+    /// # Errors
+    ///
+    /// As [`patch`](Self::patch).
+    pub async fn patch_subresource<T: DeserializeOwned + 'static>(
+        &self,
+        name: &str,
+        subresource: &str,
+        patch: &Patch,
+        options: &WriteOptions,
+    ) -> Result<T, Error> {
+        let request = self.patch_request(name, patch, options);
+        request.subresource(subresource).json().await
+    }
 
     /// Changes the scale of an object by a patch.
     ///
@@ -130,47 +116,6 @@ impl<K> Api<K> {
     ) -> Result<Scale, Error> {
         self.patch_subresource(name, "scale", patch, options).await
     }
-
-    pub(super) async fn patch_object<T: DeserializeOwned + 'static>(
-        &self,
-        name: &str,
-        subresource: Option<&str>,
-        patch: &Patch,
-        options: &WriteOptions,
-    ) -> Result<T, Error> {
-        let call = self.object("patch", name, subresource)?;
-        if matches!(patch, Patch::Apply(_)) {
-            if options.field_manager.is_empty() {
-                return Err(call.invalid("server-side apply needs a field manager"));
-            }
-        } else if options.force {
-            return Err(call.invalid("only server-side apply can be forced"));
-        }
-        let body = encode(&call, patch.body())?;
-        let media_type = patch.kind().media_type();
-        self.send(call, Method::PATCH, &options.to_query(), Some((media_type, body)))
-            .await
-    }
-
-    pub(super) async fn apply_object<B: Serialize + ?Sized, T: DeserializeOwned + 'static>(
-        &self,
-        call: Call,
-        object: &B,
-        options: &ApplyOptions,
-    ) -> Result<T, Error> {
-        if options.field_manager.is_empty() {
-            return Err(call.invalid("server-side apply needs a field manager"));
-        }
-        let body = encode(&call, object)?;
-        let media_type = PatchKind::Apply.media_type();
-        self.send(
-            call,
-            Method::PATCH,
-            &options.to_write_options().to_query(),
-            Some((media_type, body)),
-        )
-        .await
-    }
 }
 
 impl Api<Pod> {
@@ -180,40 +125,62 @@ impl Api<Pod> {
     ///
     /// As [`get`](Self::get); [`Error::is_too_many_requests`] while a budget forbids it.
     pub async fn evict(&self, name: &str, delete_options: Option<&DeleteOptions>) -> Result<Status, Error> {
-        let call = self.object("create", name, Some("eviction"))?;
-        let metadata = ObjectMeta {
-            name: Some(name.to_owned()),
-            namespace: self.namespace.clone(),
-            ..ObjectMeta::default()
-        };
-        let mut eviction = encode_value(
-            &call,
-            &Eviction {
-                metadata,
-                delete_options: None,
-            },
-        )?;
+        let mut eviction = json!({
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": { "name": name, "namespace": self.namespace() },
+        });
         if let Some(options) = delete_options {
-            eviction["deleteOptions"] = encode_value(&call, options)?;
+            eviction["deleteOptions"] = json!(options);
         }
-        self.write(call, Method::POST, &eviction, &WriteOptions::default())
+        self.create_subresource(name, "eviction", &eviction, &WriteOptions::default())
             .await
     }
 
-    /// What a container of a pod has written, as a stream: text, one line after the other.
-    ///
-    /// `query` holds the options of `PodLogOptions`, for example `container=main&follow=true&tailLines=10`.
+    /// Puts a pod that has no node yet on one, as schedulers do.
     ///
     /// # Errors
     ///
-    /// As [`get`](Self::get); [`Error::is_bad_request`] if the container has not started.
-    pub async fn logs(&self, name: &str, query: &str) -> Result<Body, Error> {
-        let call = self.object("get", name, Some("log"))?;
-        let request = Request::builder()
-            .uri(with_query(&call.path, query))
-            .body(Bytes::new())
-            .map_err(|error| call.invalid(error))?;
-        Ok(self.client.open(&call, request).await?.into_body())
+    /// As [`get`](Self::get); [`Error::is_conflict`] if it has a node.
+    pub async fn bind(&self, name: &str, node: &str) -> Result<Status, Error> {
+        let binding = Binding {
+            metadata: ObjectMeta {
+                name: Some(name.to_owned()),
+                namespace: self.namespace.clone(),
+                ..ObjectMeta::default()
+            },
+            target: ObjectReference {
+                kind: Some("Node".to_owned()),
+                name: Some(node.to_owned()),
+                ..ObjectReference::default()
+            },
+        };
+        self.create_subresource(name, "binding", &binding, &WriteOptions::default())
+            .await
+    }
+
+    /// Adds containers for debugging to a running pod: those in the spec of `pod` that are not there yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`replace`](Self::replace).
+    pub async fn replace_ephemeral_containers(
+        &self,
+        name: &str,
+        pod: &Pod,
+        options: &WriteOptions,
+    ) -> Result<Pod, Error> {
+        self.replace_subresource(name, "ephemeralcontainers", pod, options)
+            .await
+    }
+
+    /// Changes what a running pod may use of processors and memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`replace`](Self::replace).
+    pub async fn replace_resize(&self, name: &str, pod: &Pod, options: &WriteOptions) -> Result<Pod, Error> {
+        self.replace_subresource(name, "resize", pod, options).await
     }
 }
 
@@ -229,6 +196,35 @@ impl Api<ServiceAccount> {
     }
 }
 
-fn encode_value<B: Serialize>(call: &Call, body: &B) -> Result<serde_json::Value, Error> {
-    serde_json::to_value(body).map_err(|error| call.invalid(error))
+impl Api<CertificateSigningRequest> {
+    /// Replaces the conditions of a request for a certificate, among which are its approval and its denial.
+    ///
+    /// # Errors
+    ///
+    /// As [`replace`](Self::replace).
+    pub async fn replace_approval(
+        &self,
+        name: &str,
+        request: &CertificateSigningRequest,
+        options: &WriteOptions,
+    ) -> Result<CertificateSigningRequest, Error> {
+        self.replace_subresource(name, "approval", request, options).await
+    }
+}
+
+impl Api<Namespace> {
+    /// Replaces what holds a namespace that is being deleted, in `spec.finalizers`.
+    ///
+    /// # Errors
+    ///
+    /// As [`replace`](Self::replace).
+    pub async fn replace_finalize(
+        &self,
+        name: &str,
+        namespace: &Namespace,
+        options: &WriteOptions,
+    ) -> Result<Namespace, Error> {
+        self.replace_subresource(name, "finalize", namespace, options)
+            .await
+    }
 }

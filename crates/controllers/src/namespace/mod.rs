@@ -171,7 +171,7 @@ async fn report(client: &Client, namespace: &Namespace, findings: &Findings) -> 
 
 /// Takes the finalizer out of the spec, after which the server lets go of the namespace.
 async fn finalize(client: &Client, namespace: &Namespace) -> Result<(), Error> {
-    let api = Api::<Namespace>::all(client);
+    let api = Api::<Namespace>::cluster(client);
     let name = namespace.metadata.name.as_deref().unwrap_or_default();
     // The conditions may just have been written: another version than the cached one.
     let Some(mut namespace) = api.get_opt(name).await? else {

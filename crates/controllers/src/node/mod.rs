@@ -46,7 +46,7 @@ pub(crate) fn add_to(operator: Operator, options: &NodeOptions) -> Operator {
 
 /// Makes the node objects that are not there, and says of all that they are ready.
 async fn register(ctx: RunnableContext, options: Arc<NodeOptions>) -> Result<(), ClientError> {
-    let api = Api::<Node>::all(ctx.client());
+    let api = Api::<Node>::cluster(ctx.client());
     for name in &options.names {
         let node = json!({
             "apiVersion": Node::VERSION,

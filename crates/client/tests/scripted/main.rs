@@ -1,107 +1,28 @@
 //! The client against a scripted server in this process: what it sends, and what it makes of answers.
 #![expect(clippy::unwrap_used, reason = "a failed set-up fails the test")]
 
-use std::collections::VecDeque;
+mod rest;
+mod script;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{StreamExt as _, stream};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use http::{Method, Request, Response, header};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, ServiceAccount};
 use kubewright_client::{
     Api, ApplyOptions, Client, ClientOptions, Config, DeleteOptions, Deleted, DynamicApi, Error, ListOptions,
-    Patch, Preconditions, PropagationPolicy, ResourcePath, WarningHandler, WatchEvent, WatchEventKind,
-    WriteOptions,
+    LogOptions, Patch, Preconditions, PropagationPolicy, ResourcePath, WarningHandler, WatchEvent,
+    WatchEventKind, WriteOptions,
 };
 use kubewright_core::{DynamicObject, StaticResource};
 use kubewright_net::{Body, HttpService, Identity, TransportError, Upgrade};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-/// One request as the server saw it.
-#[derive(Debug, Clone, PartialEq)]
-struct Seen {
-    line: String,
-    headers: http::HeaderMap,
-    body: String,
-}
-
-impl Seen {
-    fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
-    }
-}
-
-type Answer = Result<Response<Body>, TransportError>;
-
-/// Plays answers in order and records what it was asked.
-#[derive(Clone, Default)]
-struct Script {
-    answers: Arc<Mutex<VecDeque<Answer>>>,
-    seen: Arc<Mutex<Vec<Seen>>>,
-}
-
-impl Script {
-    fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
-        Self {
-            answers: Arc::new(Mutex::new(answers.into_iter().collect())),
-            seen: Arc::default(),
-        }
-    }
-
-    fn service(&self) -> HttpService {
-        let script = self.clone();
-        HttpService::from_fn(move |request: Request<Body>| {
-            let script = script.clone();
-            async move {
-                let (parts, body) = request.into_parts();
-                let body = body.collect_limited(1 << 20).await.unwrap();
-                script.seen.lock().unwrap().push(Seen {
-                    line: format!("{} {}", parts.method, parts.uri),
-                    headers: parts.headers,
-                    body: String::from_utf8(body.to_vec()).unwrap(),
-                });
-                script.answers.lock().unwrap().pop_front().unwrap()
-            }
-        })
-    }
-
-    fn client(&self) -> Client {
-        Client::from_service(self.service(), "team")
-    }
-
-    fn seen(&self) -> Vec<Seen> {
-        self.seen.lock().unwrap().clone()
-    }
-
-    fn lines(&self) -> Vec<String> {
-        self.seen().into_iter().map(|seen| seen.line).collect()
-    }
-}
-
-fn ok(body: impl Into<String>) -> Answer {
-    answer(200, &[], body)
-}
-
-fn answer(code: u16, headers: &[(&str, &str)], body: impl Into<String>) -> Answer {
-    let mut response = Response::builder().status(code);
-    for (name, value) in headers {
-        response = response.header(*name, *value);
-    }
-    Ok(response.body(Body::from(body.into())).unwrap())
-}
-
-fn status(reason: &str, code: u16) -> Answer {
-    let body = json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "code": code,
-        "message": format!("because {reason}") });
-    answer(code, &[("content-type", "application/json")], body.to_string())
-}
-
-fn pod(name: &str) -> String {
-    json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": name } }).to_string()
-}
+use crate::script::{Answer, Script, answer, ok, pod, status};
 
 #[tokio::test]
 async fn every_verb_has_its_method_path_query_and_media_type() {
@@ -241,7 +162,7 @@ async fn a_dry_run_of_a_delete_says_so_twice() {
 async fn scopes_decide_the_path_and_what_can_be_asked() {
     let script = Script::new((0..6).map(|_| ok(r#"{"items":[],"metadata":{"name":"x"}}"#)));
     let client = script.client();
-    Api::<Namespace>::all(&client).get("x").await.unwrap();
+    Api::<Namespace>::cluster(&client).get("x").await.unwrap();
     Api::<Pod>::all(&client)
         .list(&ListOptions::default())
         .await
@@ -270,7 +191,8 @@ async fn scopes_decide_the_path_and_what_can_be_asked() {
             "GET /api/v1/namespaces/x",
         ]
     );
-    let everywhere = Api::<Pod>::all(&client);
+    let everywhere = DynamicApi::dynamic_all(&client, &deployments);
+    let deployment = DynamicObject::new(&deployments, "x");
     let pods = Api::<Pod>::namespaced(&client, "n");
     let forced = WriteOptions {
         force: true,
@@ -279,10 +201,17 @@ async fn scopes_decide_the_path_and_what_can_be_asked() {
     let rows = [
         everywhere.get("x").await.unwrap_err(),
         everywhere
-            .create(&Pod::default(), &WriteOptions::default())
+            .create(&deployment, &WriteOptions::default())
+            .await
+            .unwrap_err(),
+        everywhere
+            .delete_collection(&DeleteOptions::default(), &ListOptions::default())
             .await
             .unwrap_err(),
         pods.get("").await.unwrap_err(),
+        pods.get("..").await.unwrap_err(),
+        pods.get("x/status").await.unwrap_err(),
+        pods.within("").list(&ListOptions::default()).await.unwrap_err(),
         pods.patch("x", &Patch::Merge(json!({})), &forced)
             .await
             .unwrap_err(),
@@ -601,7 +530,7 @@ async fn a_watch_that_is_refused_is_an_error_and_no_events() {
         status("Expired", 410),
         answer(403, &[], "{\n \"pretty\": true\n}"),
     ]);
-    let pods: Api<Pod> = Api::all(&script.client());
+    let pods = Api::<Pod>::all(&script.client());
     assert!(
         pods.watch(&ListOptions::default())
             .await
@@ -626,7 +555,7 @@ async fn typed_watches_decode_and_go_on_after_what_they_cannot() {
         r#"{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}}"#,
         r#"{"type":"ADDED","object":{}}"#,
     ])]);
-    let maps: Api<ConfigMap> = Api::all(&script.client());
+    let maps = Api::<ConfigMap>::all(&script.client());
     let events: Vec<_> = maps.watch(&ListOptions::default()).await.unwrap().collect().await;
     assert_eq!(events.len(), 5);
     assert!(matches!(&events[0], Ok(WatchEvent::Added(map)) if map.data.as_ref().unwrap()["k"] == "v"));
@@ -677,23 +606,34 @@ async fn an_in_process_client_says_who_it_is_and_can_upgrade() {
 async fn logs_are_a_stream_and_tokens_an_object() {
     let token = json!({ "spec": { "audiences": [] }, "status": { "token": "t", "expirationTimestamp": "2030-01-01T00:00:00Z" } });
     let script = Script::new([
-        chunks(&["line one\n", "line two\n"]),
+        chunks(&["on", "e\r\ntw", "o\nth", "ree"]),
         ok(token.to_string()),
         status("BadRequest", 400),
     ]);
     let client = script.client();
     let pods: Api<Pod> = Api::default_namespaced(&client);
-    let mut log = pods.logs("web", "follow=true").await.unwrap();
-    assert_eq!(log.chunk().await.unwrap().unwrap(), "line one\n");
-    assert_eq!(log.chunk().await.unwrap().unwrap(), "line two\n");
+    let mut log = pods.logs("web", &LogOptions::of("main").follow()).await.unwrap();
+    for expect in ["one", "tw", "o", "three"] {
+        let found = match expect {
+            "tw" => log.try_next().await.unwrap().unwrap(),
+            _ => log.next_line().await.unwrap().unwrap(),
+        };
+        assert_eq!(found, expect);
+    }
+    assert!(log.next_line().await.is_none());
     let accounts: Api<ServiceAccount> = Api::default_namespaced(&client);
     let answer = accounts.create_token("robot", &Default::default()).await.unwrap();
     assert_eq!(serde_json::to_value(answer).unwrap()["status"]["token"], "t");
-    assert!(pods.logs("web", "").await.unwrap_err().is_bad_request());
+    assert!(
+        pods.logs("web", &LogOptions::default())
+            .await
+            .unwrap_err()
+            .is_bad_request()
+    );
     assert_eq!(
         script.lines(),
         [
-            "GET /api/v1/namespaces/team/pods/web/log?follow=true",
+            "GET /api/v1/namespaces/team/pods/web/log?container=main&follow=true",
             "POST /api/v1/namespaces/team/serviceaccounts/robot/token",
             "GET /api/v1/namespaces/team/pods/web/log",
         ]
