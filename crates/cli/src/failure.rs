@@ -46,12 +46,19 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     for reason in error.chain().skip(1) {
         let _ = writeln!(stderr, "  because: {reason}");
     }
-    for hint in error
-        .chain()
-        .filter_map(|reason| reason.downcast_ref::<Advised>())
-        .map(|advised| &advised.hint)
-    {
+    for hint in error.chain().filter_map(hint) {
         let _ = writeln!(stderr, "hint: {hint}");
     }
     ExitCode::FAILURE
+}
+
+/// What an error says can be done about it.
+fn hint(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    if let Some(advised) = error.downcast_ref::<Advised>() {
+        return Some(advised.hint.clone());
+    }
+    if let Some(error) = error.downcast_ref::<kubewright_client::ConfigError>() {
+        return error.hint();
+    }
+    error.downcast_ref::<kubewright_client::Error>()?.hint()
 }

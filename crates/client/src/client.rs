@@ -7,16 +7,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderValue, Request, Response, Uri, header};
-use kubewright_core::Status;
 use kubewright_net::{Body, HttpService, Identity, TransportError, with_pipes};
 use rustls::crypto::CryptoProvider;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use tower_layer::Layer;
 
+use crate::call::Call;
 use crate::config::{Config, ConfigError};
 use crate::error::{Error, status_of};
-use crate::layers::{IdentityLayer, error_from_layers};
+use crate::layers::IdentityLayer;
 use crate::retry;
 use crate::warning::WarningHandler;
 
@@ -32,6 +32,8 @@ pub struct Client {
 struct Inner {
     service: HttpService,
     base: Base,
+    /// What errors call the server.
+    server: Arc<str>,
     default_namespace: String,
     options: ClientOptions,
     /// The user agent of the options; `None` if it cannot be sent, which the first request reports.
@@ -115,6 +117,20 @@ impl Base {
     }
 }
 
+impl fmt::Display for Base {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((scheme, authority)) = &self.origin {
+            // Whoever is named in the address has a password there.
+            let host = authority
+                .as_str()
+                .rsplit_once('@')
+                .map_or(authority.as_str(), |(_, host)| host);
+            write!(f, "{scheme}://{host}")?;
+        }
+        f.write_str(&self.path)
+    }
+}
+
 impl Client {
     /// A client for the server that `config` describes. No connection is opened yet.
     ///
@@ -176,6 +192,7 @@ impl Client {
         Self {
             inner: Arc::new(Inner {
                 service,
+                server: base.to_string().into(),
                 base,
                 default_namespace,
                 options,
@@ -221,6 +238,20 @@ impl Client {
         &self.inner.default_namespace
     }
 
+    /// What errors say of a request.
+    pub(crate) fn call_to(&self, verb: &'static str, path: impl Into<String>) -> Call {
+        Call::new(verb, Arc::clone(&self.inner.server), path)
+    }
+
+    fn call_of<B>(&self, request: &Request<B>) -> Call {
+        Call::of(&self.inner.server, request)
+    }
+
+    /// The address of the server; empty for one in this process.
+    pub fn server(&self) -> &str {
+        &self.inner.server
+    }
+
     /// The options in force.
     pub fn options(&self) -> &ClientOptions {
         &self.inner.options
@@ -234,7 +265,7 @@ impl Client {
     ///
     /// The server could not be reached, or no credentials could be had.
     pub async fn request(&self, request: Request<Vec<u8>>) -> Result<Response<Body>, Error> {
-        let call = Call::of(&request);
+        let call = self.call_of(&request);
         self.send(&call, request.map(Bytes::from), None).await
     }
 
@@ -244,7 +275,7 @@ impl Client {
     ///
     /// As [`request`](Self::request).
     pub async fn request_stream(&self, request: Request<Body>) -> Result<Response<Body>, Error> {
-        let call = Call::of(&request);
+        let call = self.call_of(&request);
         let (parts, body) = request.into_parts();
         let request = self.prepare(&call, &parts, body)?;
         let response = self
@@ -264,7 +295,7 @@ impl Client {
     /// As [`request`](Self::request), and [`Error::Api`] for a status that is no success, [`Error::Timeout`],
     /// [`Error::TooLarge`].
     pub async fn request_bytes(&self, request: Request<Vec<u8>>) -> Result<Bytes, Error> {
-        let call = Call::of(&request);
+        let call = self.call_of(&request);
         self.call(&call, request.map(Bytes::from)).await
     }
 
@@ -274,9 +305,9 @@ impl Client {
     ///
     /// As [`request_bytes`](Self::request_bytes), and [`Error::Decode`].
     pub async fn request_json<T: DeserializeOwned>(&self, request: Request<Vec<u8>>) -> Result<T, Error> {
-        let call = Call::of(&request);
+        let call = self.call_of(&request);
         let bytes = self.call(&call, request.map(Bytes::from)).await?;
-        serde_json::from_slice(&bytes).map_err(|error| Error::decode(call.verb, &call.path, error))
+        serde_json::from_slice(&bytes).map_err(|error| call.decode(error))
     }
 
     /// A request with its answer, status checked, within the time limit.
@@ -300,8 +331,7 @@ impl Client {
         match tokio::time::timeout_at(deadline, whole).await {
             Ok(result) => result,
             Err(_) => Err(Error::Timeout {
-                verb: call.verb,
-                path: call.path.clone(),
+                call: call.clone(),
                 after: timeout,
             }),
         }
@@ -316,7 +346,7 @@ impl Client {
         match self.read(call, response).await {
             Err(error) => Err(error),
             // `read` turns every other status into an error.
-            Ok(_) => Err(Error::decode(call.verb, &call.path, "unexpected status")),
+            Ok(_) => Err(call.decode("unexpected status")),
         }
     }
 
@@ -330,7 +360,7 @@ impl Client {
             let bytes = body
                 .collect_limited(self.inner.options.max_response_bytes)
                 .await
-                .map_err(|error| Error::body(call.verb, &call.path, error))?;
+                .map_err(|error| call.body(error))?;
             return Ok((parts, bytes));
         }
         // A body that cannot be read must not hide the status.
@@ -363,8 +393,8 @@ impl Client {
                 return result.map_err(|error| call.transport(error));
             };
             tracing::debug!(
-                verb = call.verb,
-                path = call.path,
+                verb = call.verb(),
+                path = call.path(),
                 ?wait,
                 retries,
                 "sending a request again"
@@ -403,54 +433,5 @@ impl fmt::Debug for Client {
             .field("base", &self.inner.base)
             .field("default_namespace", &self.inner.default_namespace)
             .finish_non_exhaustive()
-    }
-}
-
-/// What errors say of the request they come from.
-#[derive(Debug, Clone)]
-pub(crate) struct Call {
-    pub(crate) verb: &'static str,
-    pub(crate) path: String,
-}
-
-impl Call {
-    pub(crate) fn new(verb: &'static str, path: impl Into<String>) -> Self {
-        Self {
-            verb,
-            path: path.into(),
-        }
-    }
-
-    fn of<B>(request: &Request<B>) -> Self {
-        let verb = match request.method().as_str() {
-            "GET" => "get",
-            "POST" => "create",
-            "PUT" => "update",
-            "PATCH" => "patch",
-            "DELETE" => "delete",
-            "HEAD" => "head",
-            _ => "request",
-        };
-        Self::new(verb, request.uri().path())
-    }
-
-    pub(crate) fn api(&self, status: Status) -> Error {
-        Error::Api {
-            verb: self.verb,
-            path: self.path.clone(),
-            status: Box::new(status),
-        }
-    }
-
-    pub(crate) fn invalid(&self, why: impl fmt::Display) -> Error {
-        Error::Invalid {
-            verb: self.verb,
-            path: self.path.clone(),
-            why: why.to_string(),
-        }
-    }
-
-    pub(crate) fn transport(&self, error: TransportError) -> Error {
-        error_from_layers(self, error)
     }
 }

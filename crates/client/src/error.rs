@@ -4,83 +4,72 @@ use std::time::Duration;
 
 use http::{HeaderMap, StatusCode, header};
 use kubewright_core::{Status, StatusCause, StatusDetails, StatusReason};
-use kubewright_net::{BodyError, BoxError, TransportError};
+use kubewright_net::{BoxError, TransportError};
+
+use crate::call::Call;
 
 /// Why a request was not answered with what it asked for.
 ///
-/// Each variant says which request failed: its verb and its path, with the query left out.
+/// Each variant says which request failed, the server's own words are in the message, and [`hint`](Self::hint) says what can be done about
+/// the usual mistakes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The server refused. The predicates below sort the reasons.
-    #[error("{verb} {path}: {}", describe(status))]
+    #[error("{call}: {}", describe(status))]
     Api {
-        /// The verb, for example `get`.
-        verb: &'static str,
-        /// The path of the request.
-        path: String,
+        /// The request.
+        call: Call,
         /// What the server said.
         status: Box<Status>,
     },
     /// The request could not be sent or its answer not be read.
-    #[error("{verb} {path}: the server could not be reached")]
+    #[error("{call}: the server could not be reached")]
     Transport {
-        /// The verb.
-        verb: &'static str,
-        /// The path of the request.
-        path: String,
+        /// The request.
+        call: Call,
         /// What failed.
         #[source]
         source: TransportError,
     },
     /// The answer did not come in time.
-    #[error("{verb} {path}: no answer within {after:?}")]
+    #[error("{call}: no answer within {after:?}")]
     Timeout {
-        /// The verb.
-        verb: &'static str,
-        /// The path of the request.
-        path: String,
+        /// The request.
+        call: Call,
         /// The limit that was reached.
         after: Duration,
     },
     /// The answer, or one event of a watch, is larger than the client accepts.
-    #[error("{verb} {path}: answer is larger than the limit of {limit} bytes")]
+    #[error("{call}: answer is larger than the limit of {limit} bytes")]
     TooLarge {
-        /// The verb.
-        verb: &'static str,
-        /// The path of the request.
-        path: String,
+        /// The request.
+        call: Call,
         /// The limit in bytes.
         limit: usize,
     },
     /// The answer is not what was expected: no JSON, or JSON of another type.
-    #[error("{verb} {path}: answer could not be decoded")]
+    #[error("{call}: answer could not be decoded")]
     Decode {
-        /// The verb.
-        verb: &'static str,
-        /// The path of the request.
-        path: String,
+        /// The request.
+        call: Call,
         /// The decoder's message.
         #[source]
         source: BoxError,
     },
     /// The request cannot be made: an object without a name, a value that has no JSON form, an invalid header.
-    #[error("{verb} {path}: invalid request: {why}")]
+    #[error("{call}: invalid request: {why}")]
     Invalid {
-        /// The verb.
-        verb: &'static str,
-        /// The path of the request.
-        path: String,
+        /// The request.
+        call: Call,
         /// What is wrong with it.
         why: String,
     },
     /// No credentials could be had: the token file or the plugin failed.
-    #[error("{verb} {path}: no credentials for the request")]
+    #[error("{call}: no credentials for the request")]
     Credentials {
-        /// The verb.
-        verb: &'static str,
-        /// The path of the request.
-        path: String,
+        /// The request.
+        call: Call,
         /// What failed.
         #[source]
         source: BoxError,
@@ -214,6 +203,20 @@ impl Error {
         matches!(self, Self::Transport { source, .. } if source.is_closed())
     }
 
+    /// The request that failed; `None` where none was made.
+    pub fn call(&self) -> Option<&Call> {
+        match self {
+            Self::Api { call, .. }
+            | Self::Transport { call, .. }
+            | Self::Timeout { call, .. }
+            | Self::TooLarge { call, .. }
+            | Self::Decode { call, .. }
+            | Self::Invalid { call, .. }
+            | Self::Credentials { call, .. } => Some(call),
+            Self::NoMatch { .. } => None,
+        }
+    }
+
     /// After what time the server wants to be asked again.
     pub fn retry_after(&self) -> Option<Duration> {
         let seconds = self.status()?.details.as_ref()?.retry_after_seconds;
@@ -225,27 +228,6 @@ impl Error {
     pub fn continue_token(&self) -> Option<&str> {
         let status = self.status().filter(|_| self.is_expired())?;
         Some(&*status.metadata.continue_token).filter(|token| !token.is_empty())
-    }
-
-    pub(crate) fn body(verb: &'static str, path: &str, error: BodyError) -> Self {
-        let path = path.to_owned();
-        match error {
-            BodyError::TooLarge { limit } => Self::TooLarge { verb, path, limit },
-            BodyError::Transport(source) => Self::Transport { verb, path, source },
-            other => Self::Decode {
-                verb,
-                path,
-                source: other.into(),
-            },
-        }
-    }
-
-    pub(crate) fn decode(verb: &'static str, path: &str, source: impl Into<BoxError>) -> Self {
-        Self::Decode {
-            verb,
-            path: path.to_owned(),
-            source: source.into(),
-        }
     }
 }
 
@@ -343,11 +325,7 @@ mod tests {
     use super::*;
 
     fn api(status: Status) -> Error {
-        Error::Api {
-            verb: "get",
-            path: "/x".to_owned(),
-            status: Box::new(status),
-        }
+        Call::new("get", "", "/x").api(status)
     }
 
     fn answer(code: u16, media_type: &str, body: &str) -> Error {

@@ -9,7 +9,7 @@ use kubewright_net::{Body, BoxError, HttpService, Identity, TransportError};
 use tower_layer::Layer;
 
 use crate::auth::{AuthError, Authenticator};
-use crate::client::Call;
+use crate::call::Call;
 use crate::error::Error;
 
 /// Sets the [`Identity`] extension that a server in this process trusts.
@@ -215,14 +215,12 @@ pub(crate) fn error_from_layers(call: &Call, error: TransportError) -> Error {
                 Err(other) => other,
             };
             Error::Credentials {
-                verb: call.verb,
-                path: call.path.clone(),
+                call: call.clone(),
                 source,
             }
         }
         source => Error::Transport {
-            verb: call.verb,
-            path: call.path.clone(),
+            call: call.clone(),
             source,
         },
     }

@@ -23,11 +23,13 @@
 
 mod api;
 mod auth;
+mod call;
 mod client;
 mod config;
 mod error;
 mod exec;
 mod frame;
+mod hint;
 mod layers;
 mod raw;
 mod rest;
@@ -41,6 +43,7 @@ pub use api::{
     AllNamespaces, Api, ApplyConflicts, ApplyOptions, Deleted, DynamicApi, LogEnd, LogOf, LogOptions,
     LogOutput, LogSince, LogTimestamps, Logs, MAX_LINE_BYTES, PAGE_SIZE, Pages, Persistence,
 };
+pub use call::Call;
 pub use client::{Client, ClientOptions, default_user_agent};
 pub use config::{Config, ConfigError, Credentials, Overrides};
 pub use error::Error;

@@ -11,7 +11,8 @@ use kubewright_net::{Body, TransportError};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::client::{Call, Client};
+use crate::call::Call;
+use crate::client::Client;
 use crate::error::Error;
 use crate::frame::{FrameError, Framer};
 use crate::rest::{JSON, RestClient, RestRequest};
@@ -189,7 +190,7 @@ impl Client {
             .verb("list")
             .list_options(&options);
         let (call, body) = request.answer().await?;
-        RawList::split(&body).map_err(|error| Error::decode(call.verb, &call.path, error))
+        RawList::split(&body).map_err(|error| call.decode(error))
     }
 
     /// Watches a collection without decoding its objects. `watch` in the options is implied.
@@ -249,23 +250,10 @@ impl RawWatch {
     }
 
     fn frame_error(&self, error: FrameError) -> Error {
-        let (verb, path) = (self.call.verb, self.call.path.clone());
         match error {
-            FrameError::TooLarge => Error::TooLarge {
-                verb,
-                path,
-                limit: self.limit,
-            },
-            FrameError::NotAnObject => Error::Decode {
-                verb,
-                path,
-                source: "text between events".into(),
-            },
-            FrameError::Truncated => Error::Transport {
-                verb,
-                path,
-                source: TransportError::closed("reading an event"),
-            },
+            FrameError::TooLarge => self.call.too_large(self.limit),
+            FrameError::NotAnObject => self.call.decode("text between events"),
+            FrameError::Truncated => self.call.transport(TransportError::closed("reading an event")),
         }
     }
 
@@ -274,7 +262,7 @@ impl RawWatch {
             match self.framer.next() {
                 Ok(Some(frame)) => {
                     let event = RawEvent::split(&frame);
-                    let event = event.map_err(|error| Error::decode(self.call.verb, &self.call.path, error));
+                    let event = event.map_err(|error| self.call.decode(error));
                     return Poll::Ready(Some(event));
                 }
                 Ok(None) => {}

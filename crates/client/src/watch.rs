@@ -53,7 +53,7 @@ impl<K: DeserializeOwned + 'static> Watch<K> {
 
     fn decode(&self, event: &RawEvent) -> Result<WatchEvent<K>, Error> {
         let call = self.raw.call();
-        let fail = |error: serde_json::Error| Error::decode(call.verb, &call.path, error);
+        let fail = |error: serde_json::Error| call.decode(error);
         let object = || {
             let mut object: K = serde_json::from_slice(&event.object).map_err(fail)?;
             crate::api::name_kind(&self.resource, &mut object);

@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kubewright_net::Body;
 
 use super::Api;
-use crate::client::Call;
+use crate::call::Call;
 use crate::error::Error;
 
 /// What to read of the logs of a pod (`PodLogOptions`).

@@ -130,7 +130,7 @@ impl<K: Resource + DeserializeOwned + 'static, S: ScopeKind> Api<K, S> {
     pub async fn delete(&self, name: &str, options: &DeleteOptions) -> Result<Deleted<K>, Error> {
         let request = self.object_request(Method::DELETE, name);
         let (call, bytes) = request.delete_options(options).answer().await?;
-        let decode = |error| Error::decode(call.verb, &call.path, error);
+        let decode = |error| call.decode(error);
         let types: TypeMeta = serde_json::from_slice(&bytes).map_err(decode)?;
         if types.kind == "Status" && types.api_version == "v1" {
             return serde_json::from_slice(&bytes)

@@ -13,7 +13,8 @@ use futures_util::StreamExt as _;
 use http::{Request, header};
 use kubewright_core::{ApiResource, GroupKind, GroupVersion, GroupVersionKind, GroupVersionResource};
 
-use crate::client::{Call, Client};
+use crate::call::Call;
+use crate::client::Client;
 use crate::error::Error;
 
 pub use self::mapper::{MapperOptions, RestMapper};
@@ -222,9 +223,9 @@ impl Client {
             "" => format!("/api/{}", group_version.version),
             group => format!("/apis/{group}/{}", group_version.version),
         };
-        let call = Call::new("discover", path);
+        let call = self.call_to("discover", path);
         let (_, body) = self.discovery_request(&call).await?;
-        legacy::version(&body, group_version).map_err(|error| Error::decode(call.verb, &call.path, error))
+        legacy::version(&body, group_version).map_err(|error| call.decode(error))
     }
 
     /// Asks the server for its version.
@@ -233,15 +234,15 @@ impl Client {
     ///
     /// As [`request_json`](Self::request_json).
     pub async fn server_version(&self) -> Result<k8s_openapi::apimachinery::pkg::version::Info, Error> {
-        let call = Call::new("get", "/version");
+        let call = self.call_to("get", "/version");
         let (_, body) = self.discovery_request(&call).await?;
-        serde_json::from_slice(&body).map_err(|error| Error::decode(call.verb, &call.path, error))
+        serde_json::from_slice(&body).map_err(|error| call.decode(error))
     }
 
     async fn discover_at(&self, path: &str) -> Result<Discovery, Error> {
-        let call = Call::new("discover", path);
+        let call = self.call_to("discover", path);
         let (media_type, body) = self.discovery_request(&call).await?;
-        let fail = |error| Error::decode(call.verb, &call.path, error);
+        let fail = |error| call.decode(error);
         if media_type.contains("as=APIGroupDiscoveryList") {
             return aggregated::parse(&body).map_err(fail);
         }
@@ -272,7 +273,7 @@ impl Client {
 
     async fn discovery_request(&self, call: &Call) -> Result<(String, Bytes), Error> {
         let request = Request::builder()
-            .uri(&call.path)
+            .uri(call.path())
             .header(header::ACCEPT, ACCEPT)
             .body(Bytes::new())
             .map_err(|error| call.invalid(error))?;

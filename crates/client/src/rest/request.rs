@@ -10,7 +10,8 @@ use kubewright_net::Body;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::client::{Call, Client};
+use crate::call::Call;
+use crate::client::Client;
 use crate::error::Error;
 use crate::raw::RawWatch;
 
@@ -255,7 +256,8 @@ impl RestRequest {
     pub(crate) fn call(&self) -> Call {
         let uri = self.uri();
         let path = uri.split_once('?').map_or(&*uri, |(path, _)| path);
-        Call::new(self.verb.unwrap_or_else(|| self.authorized_verb()), path)
+        let verb = self.verb.unwrap_or_else(|| self.authorized_verb());
+        self.client.call_to(verb, path)
     }
 
     fn build(self) -> Result<(Client, Call, Request<Bytes>, Limit), Error> {
@@ -285,7 +287,7 @@ impl RestRequest {
     /// As [`bytes`](Self::bytes), and [`Error::Decode`].
     pub async fn json<T: DeserializeOwned>(self) -> Result<T, Error> {
         let (call, bytes) = self.answer().await?;
-        serde_json::from_slice(&bytes).map_err(|error| Error::decode(call.verb, &call.path, error))
+        serde_json::from_slice(&bytes).map_err(|error| call.decode(error))
     }
 
     /// Sends it, and reads the whole answer.

@@ -146,8 +146,8 @@ async fn requests_are_put_together() {
     for (request, verb, expect) in rows {
         let shown = format!("{request:?}");
         match request.bytes().await.unwrap_err() {
-            Error::Invalid { verb: found, why, .. } => {
-                assert_eq!(found, verb, "{shown}");
+            Error::Invalid { call, why } => {
+                assert_eq!(call.verb(), verb, "{shown}");
                 assert!(why.contains(expect), "{shown}: {why}");
             }
             other => panic!("{shown}: {other}"),
