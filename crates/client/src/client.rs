@@ -16,9 +16,10 @@ use tower_layer::Layer;
 use crate::call::Call;
 use crate::config::{Config, ConfigError};
 use crate::error::{Error, status_of};
-use crate::layers::IdentityLayer;
-use crate::retry;
-use crate::warning::WarningHandler;
+use crate::layers::{
+    Deadline, IdentityLayer, MAX_RETRIES, RateLimit, RateLimitLayer, RetryLayer, WarningHandler,
+    WarningsLayer,
+};
 
 /// Talks to one API server as one user. Cloning it is cheap and shares connections.
 ///
@@ -30,6 +31,11 @@ pub struct Client {
 }
 
 struct Inner {
+    /// What leads to the server, as it was handed in.
+    transport: HttpService,
+    /// The same with rate limit and warnings of the options.
+    once: HttpService,
+    /// The same with retries.
     service: HttpService,
     base: Base,
     /// What errors call the server.
@@ -55,6 +61,11 @@ pub struct ClientOptions {
     pub max_event_bytes: usize,
     /// What to do with `Warning` headers. Default: log each text once.
     pub warnings: WarningHandler,
+    /// How often a request is sent again at most, see [`RetryLayer`]. Default: [`MAX_RETRIES`].
+    pub max_retries: u32,
+    /// How many requests are sent at most; one limit for all clones of the client. Default: no limit, the server shares out
+    /// its time itself.
+    pub rate_limit: Option<RateLimit>,
 }
 
 impl Default for ClientOptions {
@@ -65,6 +76,8 @@ impl Default for ClientOptions {
             max_response_bytes: 1 << 30,
             max_event_bytes: 16 << 20,
             warnings: WarningHandler::default(),
+            max_retries: MAX_RETRIES,
+            rate_limit: None,
         }
     }
 }
@@ -187,11 +200,22 @@ impl Client {
         )
     }
 
-    fn assemble(service: HttpService, base: Base, default_namespace: String, options: ClientOptions) -> Self {
+    fn assemble(
+        transport: HttpService,
+        base: Base,
+        default_namespace: String,
+        options: ClientOptions,
+    ) -> Self {
         let agent = HeaderValue::from_str(&options.user_agent).ok();
+        let mut once = WarningsLayer::new(options.warnings.clone()).layer(transport.clone());
+        if let Some(limit) = options.rate_limit {
+            once = RateLimitLayer::new(limit).layer(once);
+        }
         Self {
             inner: Arc::new(Inner {
-                service,
+                service: RetryLayer::new(options.max_retries).layer(once.clone()),
+                once,
+                transport,
                 server: base.to_string().into(),
                 base,
                 default_namespace,
@@ -206,7 +230,7 @@ impl Client {
     pub fn with_client_options(&self, options: ClientOptions) -> Self {
         let inner = &self.inner;
         Self::assemble(
-            inner.service.clone(),
+            inner.transport.clone(),
             inner.base.clone(),
             inner.default_namespace.clone(),
             options,
@@ -224,7 +248,7 @@ impl Client {
         <L::Service as tower_service::Service<Request<Body>>>::Future: Send,
     {
         let inner = &self.inner;
-        let service = HttpService::new(layer.layer(inner.service.clone()));
+        let service = HttpService::new(layer.layer(inner.transport.clone()));
         Self::assemble(
             service,
             inner.base.clone(),
@@ -276,16 +300,9 @@ impl Client {
     /// As [`request`](Self::request).
     pub async fn request_stream(&self, request: Request<Body>) -> Result<Response<Body>, Error> {
         let call = self.call_of(&request);
-        let (parts, body) = request.into_parts();
-        let request = self.prepare(&call, &parts, body)?;
-        let response = self
-            .inner
-            .service
-            .send(request)
-            .await
-            .map_err(|error| call.transport(error))?;
-        self.inner.options.warnings.handle(response.headers());
-        Ok(response)
+        let request = self.prepare(&call, request)?;
+        let answer = self.inner.once.send(request).await;
+        answer.map_err(|error| call.transport(error))
     }
 
     /// Sends a request and reads the whole answer.
@@ -374,47 +391,17 @@ impl Client {
         request: Request<Bytes>,
         deadline: Option<Instant>,
     ) -> Result<Response<Body>, Error> {
-        let (parts, body) = request.into_parts();
-        let mut retries = 0;
-        loop {
-            let request = self.prepare(call, &parts, Body::from(body.clone()))?;
-            let result = self.inner.service.send(request).await;
-            let wait = match &result {
-                Ok(response) => {
-                    self.inner.options.warnings.handle(response.headers());
-                    retry::after_answer(retries, response.status(), response.headers())
-                }
-                Err(error) if error.is_closed() => retry::after_lost_connection(retries, &parts.method),
-                Err(_) => None,
-            };
-            // A wait beyond the deadline is of no use: what the server said is worth more than a timeout.
-            let wait = wait.filter(|wait| deadline.is_none_or(|deadline| Instant::now() + *wait < deadline));
-            let Some(wait) = wait else {
-                return result.map_err(|error| call.transport(error));
-            };
-            tracing::debug!(
-                verb = call.verb(),
-                path = call.path(),
-                ?wait,
-                retries,
-                "sending a request again"
-            );
-            drop(result);
-            tokio::time::sleep(wait).await;
-            retries += 1;
+        let mut request = self.prepare(call, request.map(Body::from))?;
+        if let Some(deadline) = deadline {
+            request.extensions_mut().insert(Deadline(deadline));
         }
+        let answer = self.inner.service.send(request).await;
+        answer.map_err(|error| call.transport(error))
     }
 
-    fn prepare(&self, call: &Call, parts: &http::request::Parts, body: Body) -> Result<Request<Body>, Error> {
-        let mut request = Request::new(body);
-        *request.method_mut() = parts.method.clone();
-        *request.uri_mut() = self
-            .inner
-            .base
-            .join(&parts.uri)
-            .map_err(|error| call.invalid(error))?;
-        *request.headers_mut() = parts.headers.clone();
-        *request.extensions_mut() = parts.extensions.clone();
+    fn prepare(&self, call: &Call, mut request: Request<Body>) -> Result<Request<Body>, Error> {
+        let uri = self.inner.base.join(request.uri());
+        *request.uri_mut() = uri.map_err(|error| call.invalid(error))?;
         if !request.headers().contains_key(header::USER_AGENT) {
             let agent = self.inner.agent.clone();
             let agent = agent.ok_or_else(|| call.invalid("the user agent cannot be sent in a header"))?;

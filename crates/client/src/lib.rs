@@ -33,8 +33,6 @@ mod hint;
 mod layers;
 mod raw;
 mod rest;
-mod retry;
-mod warning;
 mod watch;
 
 pub mod discovery;
@@ -51,9 +49,11 @@ pub use kubewright_core::{
     DeleteOptions, FieldValidation, List, ListMeta, ListOptions, Patch, Preconditions, PropagationPolicy,
     VersionMatch, WatchEvent, WatchEventKind, WriteOptions,
 };
-pub use layers::{IdentityLayer, Impersonation, ImpersonationLayer, UserAgentLayer};
+pub use layers::{
+    Attempt, AuthLayer, Deadline, DebugLayer, DebugLevel, IdentityLayer, Impersonation, ImpersonationLayer,
+    MAX_REMEMBERED, MAX_RETRIES, MetricsLayer, RateLimit, RateLimitLayer, RestMetrics, RetryLayer,
+    TraceLayer, UserAgentLayer, WarningHandler, WarningsLayer, metric_names,
+};
 pub use raw::{RawEvent, RawList, RawWatch, ResourcePath, View};
 pub use rest::{RestClient, RestRequest};
-pub use retry::MAX_RETRIES;
-pub use warning::{MAX_REMEMBERED, WarningHandler};
 pub use watch::Watch;

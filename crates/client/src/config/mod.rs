@@ -20,7 +20,7 @@ use tower_layer::Layer as _;
 
 use crate::auth::{AuthError, Authenticator, TokenFile};
 use crate::exec::ExecPlugin;
-use crate::layers::{AuthLayer, Impersonation, ImpersonationLayer};
+use crate::layers::{AuthLayer, DebugLayer, Impersonation, ImpersonationLayer};
 
 pub use self::kubeconfig::Overrides;
 
@@ -45,6 +45,8 @@ pub struct Config {
     pub timeout: Option<Duration>,
     /// What the client calls itself. Default: [`default_user_agent`](crate::default_user_agent).
     pub user_agent: Option<String>,
+    /// Tells of every request once credentials have been added. Default: nothing is told.
+    pub debug: Option<DebugLayer>,
 }
 
 /// What proves who one is. Several may be set; a client certificate goes with any of the others.
@@ -90,6 +92,7 @@ impl Config {
             proxy: ProxySettings::default(),
             timeout: Some(Duration::from_secs(60)),
             user_agent: None,
+            debug: None,
         }
     }
 
@@ -112,7 +115,7 @@ impl Config {
         };
         // Without TLS there is nothing to trust, and the system's certificates may not even exist.
         let secure = self.server.scheme() == Some(&http::uri::Scheme::HTTPS);
-        let verification = self.verification;
+        let (verification, debug) = (self.verification, self.debug);
         let open = move |certificate: Option<CertificateAndKey>| -> Result<HttpService, BoxError> {
             let mut options = options.clone();
             if secure {
@@ -122,7 +125,11 @@ impl Config {
                 };
                 options.tls = Some(tls::client_config(&settings, Arc::clone(&provider))?);
             }
-            Ok(connect(options)?)
+            let service = connect(options)?;
+            Ok(match &debug {
+                Some(debug) => debug.layer(service),
+                None => service,
+            })
         };
         let mut service =
             open(credentials.certificate.clone()).map_err(|source| ConfigError::Connection { source })?;

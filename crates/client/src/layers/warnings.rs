@@ -1,10 +1,12 @@
-//! `Warning` headers: what the server says beside the answer.
+//! `Warning` headers: what the server says beside the answer ([`WarningsLayer`]).
 
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use http::{HeaderMap, header};
+use kubewright_net::HttpService;
+use tower_layer::Layer;
 
 /// What happens with warnings of the server.
 #[derive(Clone)]
@@ -60,6 +62,33 @@ impl Default for WarningHandler {
 impl fmt::Debug for WarningHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("WarningHandler")
+    }
+}
+
+/// Hands the warnings of every answer to a [`WarningHandler`].
+#[derive(Debug, Clone, Default)]
+pub struct WarningsLayer(WarningHandler);
+
+impl WarningsLayer {
+    /// Tells `handler`.
+    pub fn new(handler: WarningHandler) -> Self {
+        Self(handler)
+    }
+}
+
+impl Layer<HttpService> for WarningsLayer {
+    type Service = HttpService;
+
+    fn layer(&self, inner: HttpService) -> HttpService {
+        let handler = self.0.clone();
+        HttpService::from_fn(move |request| {
+            let (handler, answer) = (handler.clone(), inner.send(request));
+            async move {
+                let answer = answer.await?;
+                handler.handle(answer.headers());
+                Ok(answer)
+            }
+        })
     }
 }
 

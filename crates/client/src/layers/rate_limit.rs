@@ -1,0 +1,192 @@
+//! Fewer requests than one could send: [`RateLimitLayer`].
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kubewright_net::HttpService;
+use tokio::time::Instant;
+use tower_layer::Layer;
+
+use super::metrics::RestMetrics;
+use super::{host, is_watch};
+
+/// How many requests may be sent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateLimit {
+    /// Requests per second in the long run. A value that is not above 0 counts as 1 per day.
+    pub per_second: f64,
+    /// Requests at once after a time without any; 0 counts as 1.
+    pub burst: u32,
+}
+
+/// Lets requests wait until a token bucket has one for them, as `util/flowcontrol` of client-go. Watches pass: they are few,
+/// and one that waits misses changes.
+///
+/// A client has none by default, since servers of these days share out their time themselves (API priority and fairness).
+/// Requests pass in the order in which they came; one that is given up leaves its place unused.
+#[derive(Clone)]
+pub struct RateLimitLayer {
+    bucket: Arc<Mutex<Bucket>>,
+    metrics: Option<Arc<dyn RestMetrics>>,
+}
+
+impl RateLimitLayer {
+    /// All services made with this layer share one bucket.
+    pub fn new(limit: RateLimit) -> Self {
+        Self {
+            bucket: Arc::new(Mutex::new(Bucket::new(limit))),
+            metrics: None,
+        }
+    }
+
+    /// Tells how long requests wait (`rest_client_rate_limiter_duration_seconds`).
+    #[must_use]
+    pub fn with_metrics(mut self, metrics: Arc<dyn RestMetrics>) -> Self {
+        self.metrics = Some(metrics);
+        self
+    }
+}
+
+impl fmt::Debug for RateLimitLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateLimitLayer").finish_non_exhaustive()
+    }
+}
+
+impl Layer<HttpService> for RateLimitLayer {
+    type Service = HttpService;
+
+    fn layer(&self, inner: HttpService) -> HttpService {
+        let layer = self.clone();
+        HttpService::from_fn(move |request| {
+            let (layer, inner) = (layer.clone(), inner.clone());
+            async move {
+                if is_watch(&request) {
+                    return inner.send(request).await;
+                }
+                let now = Instant::now();
+                let wait = layer
+                    .bucket
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .take(now);
+                if !wait.is_zero() {
+                    tracing::debug!(
+                        path = request.uri().path(),
+                        ?wait,
+                        "a request waits for the client's rate limit"
+                    );
+                    tokio::time::sleep_until(now + wait).await;
+                }
+                if let Some(metrics) = &layer.metrics {
+                    metrics.observe_rate_limiter(request.method().as_str(), &host(&request), wait);
+                }
+                inner.send(request).await
+            }
+        })
+    }
+}
+
+/// Tokens that come back evenly. It may be in debt: whoever takes a token that is not there yet is told when it comes.
+struct Bucket {
+    per_second: f64,
+    burst: f64,
+    tokens: f64,
+    /// When `tokens` was right; `None` before the first request.
+    at: Option<Instant>,
+}
+
+impl Bucket {
+    fn new(limit: RateLimit) -> Self {
+        let burst = f64::from(limit.burst.max(1));
+        let per_second = if limit.per_second > 0.0 {
+            limit.per_second
+        } else {
+            SLOWEST
+        };
+        Self {
+            per_second,
+            burst,
+            tokens: burst,
+            at: None,
+        }
+    }
+
+    /// Takes a token; the time until it is there.
+    fn take(&mut self, now: Instant) -> Duration {
+        let passed = self
+            .at
+            .map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
+        self.tokens = (self.tokens + passed.as_secs_f64() * self.per_second).min(self.burst);
+        self.at = Some(self.at.map_or(now, |at| at.max(now)));
+        self.tokens -= 1.0;
+        let debt = (-self.tokens).max(0.0);
+        Duration::try_from_secs_f64(debt / self.per_second).unwrap_or(LONGEST)
+    }
+}
+
+/// One request per day.
+const SLOWEST: f64 = 1.0 / 86_400.0;
+/// What a wait that no clock can tell is cut to: 30 years.
+const LONGEST: Duration = Duration::from_secs(30 * 365 * 86_400);
+
+#[cfg(test)]
+mod tests {
+    use http::{Request, Response};
+    use kubewright_net::Body;
+
+    use super::*;
+
+    #[test]
+    fn tokens_come_back_evenly_up_to_the_burst() {
+        // per second, burst, [(asked at, waits)] in milliseconds
+        type Row = (f64, u32, &'static [(u64, u64)]);
+        let rows: [Row; 4] = [
+            (
+                5.0,
+                2,
+                &[
+                    (0, 0),
+                    (0, 0),
+                    (0, 200),
+                    (0, 400),
+                    (400, 200),
+                    (10_000, 0),
+                    (10_000, 0),
+                    (10_000, 200),
+                ],
+            ),
+            (1.0, 0, &[(0, 0), (0, 1000), (1000, 1000)]),
+            (0.0, 1, &[(0, 0), (0, 86_400_000)]),
+            (f64::NAN, 1, &[(0, 0), (0, 86_400_000)]),
+        ];
+        let start = Instant::now();
+        for (per_second, burst, asked) in rows {
+            let mut bucket = Bucket::new(RateLimit { per_second, burst });
+            for &(at, expect) in asked {
+                let wait = bucket.take(start + Duration::from_millis(at));
+                let difference = wait.as_secs_f64() - Duration::from_millis(expect).as_secs_f64();
+                assert!(difference.abs() < 1e-6, "{per_second} {burst} at {at}: {wait:?}");
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_wait_and_watches_do_not() {
+        let server = HttpService::from_fn(|_| async { Ok(Response::new(Body::empty())) });
+        let limit = RateLimit {
+            per_second: 1.0,
+            burst: 1,
+        };
+        let service = RateLimitLayer::new(limit).layer(server);
+        let start = Instant::now();
+        for (uri, seconds) in [("/a", 0), ("/b?watch=true", 0), ("/c", 1), ("/c?watch=false", 2)] {
+            service
+                .send(Request::get(uri).body(Body::empty()).unwrap())
+                .await
+                .unwrap();
+            assert_eq!(start.elapsed().as_secs(), seconds, "{uri}");
+        }
+    }
+}
