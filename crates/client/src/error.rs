@@ -1,9 +1,10 @@
 //! The one error of the client: [`Error`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, StatusCode, header};
-use kubewright_core::{Status, StatusCause, StatusDetails, StatusReason};
+use kubewright_core::{GroupVersionResource, Status, StatusCause, StatusDetails, StatusReason};
 use kubewright_net::{BoxError, TransportError};
 
 use crate::call::Call;
@@ -80,15 +81,39 @@ pub enum Error {
         /// What was looked for, for example `apps/v1, Kind=Widget`.
         what: String,
     },
+    /// Discovery knows several resources that may be meant, and none comes before the others.
+    #[error("{what} may be any of {}", choose(choices))]
+    Ambiguous {
+        /// What was looked for.
+        what: String,
+        /// What may be meant.
+        choices: Vec<GroupVersionResource>,
+    },
+    /// A request that others had made already, and that all of them waited for, failed.
+    #[error(transparent)]
+    Shared(Arc<Self>),
 }
 
 impl Error {
     /// What the server said, if it answered at all.
     pub fn status(&self) -> Option<&Status> {
-        match self {
+        match self.own() {
             Self::Api { status, .. } => Some(status),
             _ => None,
         }
+    }
+
+    /// The error itself, whoever made the request.
+    pub(crate) fn own(&self) -> &Self {
+        match self {
+            Self::Shared(error) => error.own(),
+            error => error,
+        }
+    }
+
+    /// Discovery knows no such kind or resource.
+    pub fn is_no_match(&self) -> bool {
+        matches!(self.own(), Self::NoMatch { .. })
     }
 
     /// The reason the server gave; for an answer without one, what its code means.
@@ -172,7 +197,7 @@ impl Error {
 
     /// The server or the client gave up waiting.
     pub fn is_timeout(&self) -> bool {
-        match self {
+        match self.own() {
             Self::Timeout { .. } => true,
             Self::Transport { source, .. } => source.is_timeout(),
             _ => self.is(&StatusReason::Timeout) || self.is(&StatusReason::ServerTimeout),
@@ -195,17 +220,17 @@ impl Error {
 
     /// Nothing listens at the server's address.
     pub fn is_connection_refused(&self) -> bool {
-        matches!(self, Self::Transport { source, .. } if source.is_connection_refused())
+        matches!(self.own(), Self::Transport { source, .. } if source.is_connection_refused())
     }
 
     /// The connection was closed or reset under way.
     pub fn is_connection_closed(&self) -> bool {
-        matches!(self, Self::Transport { source, .. } if source.is_closed())
+        matches!(self.own(), Self::Transport { source, .. } if source.is_closed())
     }
 
     /// The request that failed; `None` where none was made.
     pub fn call(&self) -> Option<&Call> {
-        match self {
+        match self.own() {
             Self::Api { call, .. }
             | Self::Transport { call, .. }
             | Self::Timeout { call, .. }
@@ -213,7 +238,7 @@ impl Error {
             | Self::Decode { call, .. }
             | Self::Invalid { call, .. }
             | Self::Credentials { call, .. } => Some(call),
-            Self::NoMatch { .. } => None,
+            Self::NoMatch { .. } | Self::Ambiguous { .. } | Self::Shared(_) => None,
         }
     }
 
@@ -229,6 +254,22 @@ impl Error {
         let status = self.status().filter(|_| self.is_expired())?;
         Some(&*status.metadata.continue_token).filter(|token| !token.is_empty())
     }
+}
+
+/// The choices of [`Error::Ambiguous`] that are shown: 10.
+const MAX_SHOWN_CHOICES: usize = 10;
+
+fn choose(choices: &[GroupVersionResource]) -> String {
+    let names = choices.iter().take(MAX_SHOWN_CHOICES).map(|choice| {
+        let (resource, version) = (&choice.resource, &choice.version);
+        format!("{resource}.{version}.{}", choice.group)
+    });
+    let mut text = names.collect::<Vec<_>>().join(", ");
+    let more = choices.len().saturating_sub(MAX_SHOWN_CHOICES);
+    if more > 0 {
+        text = format!("{text} and {more} more");
+    }
+    text
 }
 
 fn describe(status: &Status) -> String {

@@ -12,7 +12,7 @@ impl Error {
     /// What the user can do about it, where that can be told: a wrong context, an expired token, an unknown authority, missing rights, a kind
     /// that is not installed.
     pub fn hint(&self) -> Option<String> {
-        match self {
+        match self.own() {
             Self::Transport { source, .. } => of_transport(source),
             Self::Timeout { .. } => Some(
                 "the server answers too slowly, or not at all: ask for less with a limit, or give the client a longer timeout"
@@ -25,8 +25,9 @@ impl Error {
             Self::NoMatch { .. } => Some(
                 "`kubectl api-resources` lists what the server has; a custom resource needs its definition installed".to_owned(),
             ),
+            Self::Ambiguous { .. } => Some("name the group and the version too, as in the list".to_owned()),
             Self::Api { .. } => self.of_answer(),
-            Self::Decode { .. } | Self::Invalid { .. } => None,
+            Self::Decode { .. } | Self::Invalid { .. } | Self::Shared(_) => None,
         }
     }
 

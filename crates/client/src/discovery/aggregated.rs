@@ -3,21 +3,28 @@
 use kubewright_core::{ApiResource, GroupVersion, GroupVersionKind, Scope};
 use serde::Deserialize;
 
-use super::{DiscoveredResource, DiscoveredSubresource, DiscoveredVersion, Discovery, DiscoveryFailure};
+use super::{
+    DiscoveredResource, DiscoveredSubresource, DiscoveredVersion, DiscoveryFailure, PartialDiscovery,
+};
+
+/// Whether an answer of this media type is of this format. Parameters come in any order.
+pub(super) fn is_aggregated(media_type: &str) -> bool {
+    let mut parameters = media_type.split(';').map(str::trim);
+    let has = |wanted: &str| parameters.clone().any(|parameter| parameter == wanted);
+    let found = has("g=apidiscovery.k8s.io") && has("as=APIGroupDiscoveryList");
+    found && parameters.next() == Some("application/json")
+}
 
 /// Reads a list of groups. What has no kind is left out: it cannot be worked with.
-pub(super) fn parse(body: &[u8]) -> Result<Discovery, serde_json::Error> {
+pub(super) fn parse(body: &[u8]) -> Result<PartialDiscovery, serde_json::Error> {
     let list: GroupList = serde_json::from_slice(body)?;
-    let mut discovery = Discovery::default();
+    let mut discovery = PartialDiscovery::default();
     for group in list.items {
         let name = group.metadata.name;
         for version in group.versions {
             let group_version = GroupVersion::new(&name, &version.version);
             if version.freshness == "Stale" {
-                discovery.failures.push(DiscoveryFailure {
-                    group_version,
-                    error: None,
-                });
+                discovery.fail(DiscoveryFailure::new(group_version, None));
                 continue;
             }
             let resources = version
@@ -41,7 +48,12 @@ fn resource(group_version: &GroupVersion, found: Resource) -> Option<DiscoveredR
     let kind = found.response_kind.filter(|kind| !kind.kind.is_empty())?;
     let subresources = found.subresources.into_iter().filter_map(|found| {
         let kind = found.response_kind.filter(|kind| !kind.kind.is_empty())?;
-        let kind = GroupVersionKind::new(kind.group, kind.version, kind.kind);
+        // Group and version are given only where they differ from those of the resource.
+        let kind = if kind.version.is_empty() {
+            group_version.with_kind(kind.kind)
+        } else {
+            GroupVersionKind::new(kind.group, kind.version, kind.kind)
+        };
         Some(DiscoveredSubresource {
             name: found.subresource,
             kind,

@@ -3,24 +3,23 @@
 use kubewright_core::{ApiResource, GroupVersion, GroupVersionKind, Scope};
 use serde::Deserialize;
 
-use super::{DiscoveredResource, DiscoveredSubresource, DiscoveredVersion};
+use super::{DiscoveredResource, DiscoveredSubresource, DiscoveredVersion, ServerGroup};
 
-/// The versions of the core group.
-pub(super) fn core_versions(body: &[u8]) -> Result<Vec<GroupVersion>, serde_json::Error> {
+/// The core group.
+pub(super) fn core_group(body: &[u8]) -> Result<Vec<ServerGroup>, serde_json::Error> {
     #[derive(Deserialize)]
     struct Versions {
         versions: Vec<String>,
     }
     let found: Versions = serde_json::from_slice(body)?;
-    Ok(found
-        .versions
-        .into_iter()
-        .map(|version| GroupVersion::new("", version))
-        .collect())
+    Ok(vec![ServerGroup {
+        name: String::new(),
+        versions: found.versions,
+    }])
 }
 
-/// The versions of all other groups, the preferred one of each group first.
-pub(super) fn group_versions(body: &[u8]) -> Result<Vec<GroupVersion>, serde_json::Error> {
+/// All other groups. In a list from a cache the core group is among them.
+pub(super) fn groups(body: &[u8]) -> Result<Vec<ServerGroup>, serde_json::Error> {
     #[derive(Deserialize)]
     struct Groups {
         groups: Vec<Group>,
@@ -38,8 +37,7 @@ pub(super) fn group_versions(body: &[u8]) -> Result<Vec<GroupVersion>, serde_jso
         version: String,
     }
     let found: Groups = serde_json::from_slice(body)?;
-    let mut all = Vec::new();
-    for group in found.groups {
+    let groups = found.groups.into_iter().map(|group| {
         let preferred = group.preferred_version.map(|version| version.version);
         let mut versions: Vec<String> = group
             .versions
@@ -48,13 +46,12 @@ pub(super) fn group_versions(body: &[u8]) -> Result<Vec<GroupVersion>, serde_jso
             .collect();
         // Stable, so that the others keep their order.
         versions.sort_by_key(|version| Some(version) != preferred.as_ref());
-        all.extend(
-            versions
-                .into_iter()
-                .map(|version| GroupVersion::new(&group.name, version)),
-        );
-    }
-    Ok(all)
+        ServerGroup {
+            name: group.name,
+            versions,
+        }
+    });
+    Ok(groups.collect())
 }
 
 /// The resources of one version. Subresources stand beside their resources here, as `pods/status`.

@@ -64,8 +64,8 @@ impl Monitors {
 
     /// Watches what the server offers now, and nothing else. Returns when all watches are complete, or were given up on.
     pub(super) async fn refresh(&mut self) {
-        let discovery = match self.collector.ctx.client().discover().await {
-            Ok(discovery) => discovery,
+        let (discovery, failures) = match self.collector.ctx.client().discover().await {
+            Ok(partial) => partial.into_parts(),
             Err(error) => {
                 tracing::warn!(%error, "garbage collection cannot learn of kinds");
                 return;
@@ -83,8 +83,7 @@ impl Monitors {
             .filter(|resource| resource.plural != "events")
             .collect();
         *self.collector.resources.write() = Arc::new(Resources::new(&discovery));
-        let failed: Vec<&str> = discovery
-            .failures
+        let failed: Vec<&str> = failures
             .iter()
             .map(|failure| failure.group_version.group.as_str())
             .collect();

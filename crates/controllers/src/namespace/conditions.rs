@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::NamespaceCondition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kubewright_client::discovery::Discovery;
+use kubewright_client::discovery::{Discovery, DiscoveryFailure};
 use kubewright_core::{ApiResource, ObjectMeta};
 
 /// What is left of one resource.
@@ -42,11 +42,8 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    pub(super) fn discovery(&mut self, discovery: &Discovery) {
-        let failures = discovery.failures.iter().map(|failure| match &failure.error {
-            Some(error) => format!("{}: {error}", failure.group_version),
-            None => format!("{}: stale", failure.group_version),
-        });
+    pub(super) fn discovery(&mut self, discovery: &Discovery, failures: &[DiscoveryFailure]) {
+        let failures = failures.iter().map(ToString::to_string);
         self.discovery = hidden(discovery, failures.collect());
     }
 

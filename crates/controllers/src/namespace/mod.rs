@@ -79,8 +79,8 @@ fn next_look(since: jiff::Timestamp, now: jiff::Timestamp) -> Duration {
 /// Deletes everything in a namespace.
 async fn empty(client: &Client, namespace: &str) -> Result<Findings, Error> {
     let mut findings = Findings::default();
-    let discovery = client.discover().await?;
-    findings.discovery(&discovery);
+    let (discovery, failures) = client.discover().await?.into_parts();
+    findings.discovery(&discovery, &failures);
     let (pods, others): (Vec<_>, Vec<_>) = resources(&discovery).partition(|found| {
         found.resource.group.is_empty()
             && found.resource.plural == <Pod as k8s_openapi::Resource>::URL_PATH_SEGMENT

@@ -1,20 +1,23 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use http::{Response, StatusCode};
+use http::{Response, StatusCode, header};
 use kubewright_core::Scope;
 use kubewright_net::{Body, HttpService};
 use serde_json::json;
 
 use super::*;
+use crate::client::Client;
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
+mod caching;
+mod names;
+
 type Answers = Arc<Mutex<HashMap<&'static str, (u16, &'static str, String)>>>;
 
-/// A server with fixed answers by path, and a count of its requests.
+/// A server with fixed answers by path, and a count of its requests. An answer of status 0 never comes.
 fn server(answers: &Answers) -> (Client, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
     let (answers, counter) = (Arc::clone(answers), Arc::clone(&count));
@@ -22,8 +25,12 @@ fn server(answers: &Answers) -> (Client, Arc<AtomicUsize>) {
         counter.fetch_add(1, Ordering::Relaxed);
         let answer = answers.lock().unwrap().get(request.uri().path()).cloned();
         async move {
+            tokio::task::yield_now().await;
             let (code, media_type, body) =
                 answer.unwrap_or_else(|| (404, "text/plain", "404 page not found".to_owned()));
+            if code == 0 {
+                std::future::pending::<()>().await;
+            }
             let mut response = Response::new(Body::from(body));
             *response.status_mut() = StatusCode::from_u16(code).unwrap();
             response
@@ -128,14 +135,11 @@ fn legacy() -> Answers {
 #[tokio::test]
 async fn aggregated_discovery_takes_two_requests() {
     let (client, count) = server(&aggregated());
-    let discovery = client.discover().await.unwrap();
+    let (discovery, failures) = client.discover().await.unwrap().into_parts();
     assert_eq!(count.load(Ordering::Relaxed), 2);
     let names: Vec<&str> = discovery.groups.iter().map(|group| group.name.as_str()).collect();
     assert_eq!(names, ["", "apps", "events.k8s.io"]);
-    assert_eq!(
-        discovery.failures[0].group_version.to_string(),
-        "metrics.k8s.io/v1beta1"
-    );
+    assert_eq!(failures[0].group_version.to_string(), "metrics.k8s.io/v1beta1");
     let pods = discovery.find("pods").unwrap();
     assert!(pods.supports("list") && !pods.supports("watch"));
     assert_eq!(
@@ -163,7 +167,7 @@ async fn aggregated_discovery_takes_two_requests() {
 #[tokio::test]
 async fn older_servers_are_asked_group_by_group() {
     let (client, _) = server(&legacy());
-    let discovery = client.discover().await.unwrap();
+    let (discovery, failures) = client.discover().await.unwrap().into_parts();
     let versions: Vec<&str> = discovery.groups[1]
         .versions
         .iter()
@@ -179,7 +183,7 @@ async fn older_servers_are_asked_group_by_group() {
         pods.subresource("status").unwrap().kind.to_string(),
         "v1, Kind=Pod"
     );
-    let failure = &discovery.failures[0];
+    let failure = &failures[0];
     assert_eq!(failure.group_version.to_string(), "metrics.k8s.io/v1beta1");
     assert!(failure.error.as_ref().unwrap().is_service_unavailable());
 }
@@ -189,7 +193,7 @@ async fn a_server_may_have_only_one_of_the_two_roots() {
     let answers = aggregated();
     answers.lock().unwrap().remove("/api");
     let (client, _) = server(&answers);
-    assert_eq!(client.discover().await.unwrap().groups[0].name, "apps");
+    assert_eq!(client.discover().await.unwrap().parts().0.groups[0].name, "apps");
     answers
         .lock()
         .unwrap()
@@ -214,85 +218,86 @@ async fn a_server_without_both_roots_is_an_error() {
         .lock()
         .unwrap()
         .insert("/apis", (200, AGGREGATED, r#"{"items":[]}"#.to_owned()));
-    assert!(client.discover().await.unwrap().groups.is_empty());
+    assert!(client.discover().await.unwrap().parts().0.groups.is_empty());
 }
 
 #[tokio::test]
-async fn names_are_found_as_people_write_them() {
-    let (client, _) = server(&aggregated());
-    let discovery = client.discover().await.unwrap();
-    let rows = [
-        ("pods", Some("v1/pods")),
-        ("pod", Some("v1/pods")),
-        ("Pod", Some("v1/pods")),
-        ("po", Some("v1/pods")),
-        ("pods.v1", Some("v1/pods")),
-        ("events", Some("v1/events")),
-        ("events.events.k8s.io", Some("events.k8s.io/v1/events")),
-        ("ev.v1.events.k8s.io", Some("events.k8s.io/v1/events")),
-        ("deploy", Some("apps/v1/deployments")),
-        ("deployments.apps", Some("apps/v1/deployments")),
-        ("deployments.v1beta1.apps", Some("apps/v1beta1/deployments")),
-        ("deployments.v2.apps", None),
-        ("nokind", None),
-        ("", None),
+async fn requests_are_those_of_kubectl() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&seen);
+    let service = HttpService::from_fn(move |request| {
+        let accept = request.headers()[header::ACCEPT].to_str().unwrap().to_owned();
+        log.lock().unwrap().push((request.uri().to_string(), accept));
+        let body = match request.uri().path() {
+            "/api" => r#"{"versions":["v1"]}"#,
+            "/apis" => r#"{"groups":[]}"#,
+            _ => r#"{"resources":[]}"#,
+        };
+        async move { Ok(Response::new(Body::from(body))) }
+    });
+    let client = Client::from_service(service, "default");
+    client.discover().await.unwrap().complete().unwrap();
+    let v2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
+    let beta = v2.replace("v=v2;", "v=v2beta1;");
+    let expect = [
+        ("/api?timeout=32s", v2),
+        ("/api?timeout=32s", &beta),
+        ("/apis?timeout=32s", v2),
+        ("/apis?timeout=32s", &beta),
+        ("/api/v1?timeout=32s", "application/json, */*"),
     ];
-    for (argument, expect) in rows {
-        let found = discovery
-            .find(argument)
-            .map(|found| format!("{}/{}", found.resource.api_version(), found.resource.plural));
-        assert_eq!(found.as_deref(), expect, "{argument}");
-    }
+    let seen = seen.lock().unwrap();
+    let seen: Vec<_> = seen
+        .iter()
+        .map(|(uri, accept)| (uri.as_str(), accept.as_str()))
+        .collect();
+    assert_eq!(seen, expect);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_mapper_looks_again_once_and_keeps_its_distance() {
-    let answers = aggregated();
-    let (client, count) = server(&answers);
-    let mapper = RestMapper::new(&client, MapperOptions::default());
-    let widget = GroupVersionKind::new("example.com", "v1", "Widget");
-    let pod = GroupVersionKind::new("", "v1", "Pod");
-    assert_eq!(mapper.resource_of(&pod).await.unwrap().resource.plural, "pods");
-    assert_eq!(mapper.resource_of(&pod).await.unwrap().resource.plural, "pods");
-    assert_eq!(count.load(Ordering::Relaxed), 2);
-
-    // Many who miss the same share one refresh, which waits for the interval to pass.
+async fn a_silent_server_is_given_32_seconds() {
+    let answers: Answers = Arc::new(Mutex::new(HashMap::from([("/api", (0, "", String::new()))])));
+    let (client, _) = server(&answers);
     let start = tokio::time::Instant::now();
-    let (one, two) = tokio::join!(mapper.resource_of(&widget), mapper.resource_of(&widget));
-    let message = one.unwrap_err().to_string();
-    assert!(
-        message.contains("example.com/v1, Kind=Widget") && message.contains("metrics.k8s.io"),
-        "{message}"
-    );
-    assert!(two.is_err());
-    assert_eq!(count.load(Ordering::Relaxed), 4);
-    assert!(start.elapsed() >= Duration::from_secs(1));
+    assert!(client.discover().await.unwrap_err().is_timeout());
+    assert_eq!(start.elapsed(), DISCOVERY_TIMEOUT);
+}
 
-    let list = json!({ "items": [{ "metadata": { "name": "example.com" }, "versions": [
-        { "version": "v1", "resources": [resource("widgets", "Widget", "Namespaced", &["wd"])] },
-    ] }] });
-    answers
-        .lock()
-        .unwrap()
-        .insert("/apis", (200, AGGREGATED, list.to_string()));
-    assert_eq!(mapper.find("wd").await.unwrap().resource.plural, "widgets");
-    let by_group_kind = GroupKind {
-        group: "example.com".to_owned(),
-        kind: "Widget".to_owned(),
-    };
-    assert_eq!(
-        mapper
-            .resource_of_kind(&by_group_kind)
-            .await
-            .unwrap()
-            .resource
-            .version,
-        "v1"
+#[tokio::test]
+async fn one_root_may_be_aggregated_and_the_other_not() {
+    for aggregated_root in ["/api", "/apis"] {
+        let answers = legacy();
+        let whole = aggregated().lock().unwrap()[aggregated_root].clone();
+        answers.lock().unwrap().insert(aggregated_root, whole);
+        let (client, _) = server(&answers);
+        let (discovery, failures) = client.discover().await.unwrap().into_parts();
+        assert_eq!(discovery.find("po").unwrap().resource.kind, "Pod");
+        let deployments = discovery.find("deployments").unwrap();
+        assert_eq!(deployments.resource.version, "v1", "{aggregated_root}");
+        assert_eq!(failures.len(), 1, "{aggregated_root}");
+        let groups = DiscoveryClient::new(&client).groups().await.unwrap();
+        let groups: Vec<(&str, usize)> = groups
+            .iter()
+            .map(|group| (group.name.as_str(), group.versions.len()))
+            .collect();
+        // Only the older format names versions of which nothing is known.
+        let expect: &[_] = match aggregated_root {
+            "/api" => &[("", 1), ("apps", 2), ("metrics.k8s.io", 1)],
+            _ => &[("", 1), ("apps", 2), ("events.k8s.io", 1)],
+        };
+        assert_eq!(groups, expect);
+    }
+}
+
+#[tokio::test]
+async fn who_needs_all_is_told_what_is_missing() {
+    let (client, _) = server(&legacy());
+    let error = client.discover().await.unwrap().complete().unwrap_err();
+    assert!(error.failures[0].is_transient());
+    let text = error.to_string();
+    assert!(
+        text.starts_with("the server could not tell all that it offers: metrics.k8s.io/v1beta1: ")
+            && text.contains("down"),
+        "{text}"
     );
-    let widgets = GroupVersionResource::new("example.com", "v1", "widgets");
-    assert_eq!(mapper.kind_of(&widgets).await.unwrap(), widget);
-    assert_eq!(count.load(Ordering::Relaxed), 6);
-    mapper.invalidate();
-    assert!(mapper.discovery().await.unwrap().failures.is_empty());
-    assert_eq!(count.load(Ordering::Relaxed), 8);
 }
