@@ -55,6 +55,9 @@ pub struct ClientOptions {
     /// Limit for a request with all its retries and its body; watches and streams have none. Default: 60 s, which is
     /// also kube-apiserver's. `None` waits for ever.
     pub timeout: Option<Duration>,
+    /// How long a watch may bring nothing before it fails with a timeout. Servers send a bookmark a minute to watches that ask
+    /// for them; others may be silent as long as nothing changes. Default: no limit, dead connections are found by pings.
+    pub watch_silence: Option<Duration>,
     /// Bytes of an answer that is read whole. Default: 1 GiB, since a list without pages can be large.
     pub max_response_bytes: usize,
     /// Bytes of one event of a watch. Default: 16 MiB; etcd stores 1.5 MiB by default.
@@ -73,6 +76,7 @@ impl Default for ClientOptions {
         Self {
             user_agent: default_user_agent().to_owned(),
             timeout: Some(Duration::from_secs(60)),
+            watch_silence: None,
             max_response_bytes: 1 << 30,
             max_event_bytes: 16 << 20,
             warnings: WarningHandler::default(),
@@ -358,7 +362,10 @@ impl Client {
     pub(crate) async fn open(&self, call: &Call, request: Request<Bytes>) -> Result<Response<Body>, Error> {
         let response = self.send(call, request, None).await?;
         if response.status().is_success() {
-            return Ok(response);
+            return Ok(match self.inner.options.watch_silence {
+                Some(limit) if call.verb() == "watch" => response.map(|body| body.idle_timeout(limit)),
+                _ => response,
+            });
         }
         match self.read(call, response).await {
             Err(error) => Err(error),

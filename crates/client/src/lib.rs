@@ -32,6 +32,7 @@ mod frame;
 mod hint;
 mod layers;
 mod raw;
+mod reload;
 mod rest;
 mod watch;
 

@@ -198,3 +198,54 @@ async fn a_plugin_may_bring_a_client_certificate() {
         r#"Some("plugin-user") None false /whoami"#
     );
 }
+
+#[tokio::test]
+async fn certificates_are_replaced_while_the_client_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let authorities: Vec<_> = (0..2)
+        .map(|_| CertificateAuthority::new("ca", a_day()).unwrap())
+        .collect();
+    let server = authorities[0].issue_server(&["127.0.0.1"], a_day()).unwrap();
+    let both: String = authorities
+        .iter()
+        .map(CertificateAuthority::certificate_pem)
+        .collect();
+    let client_auth = ClientAuth::Verified(both.into_bytes());
+    let (rotating, config) = tls::rotating_server_config(&server, &client_auth, provider()).unwrap();
+    // A session that is resumed shows no certificates.
+    let mut config = rustls::ServerConfig::clone(&config);
+    config.send_tls13_tickets = 0;
+    let address = start(whoami(), Some(Arc::new(config))).await;
+    let write = |authority: &CertificateAuthority, user: &str| {
+        let pair = authority.issue_client(user, &["dev"], a_day()).unwrap();
+        std::fs::write(file("ca.crt"), authority.certificate_pem()).unwrap();
+        std::fs::write(file("client.crt"), pair.certificate_pem()).unwrap();
+        std::fs::write(file("client.key"), pair.key_pem()).unwrap();
+    };
+    write(&authorities[0], "first");
+    let text = format!(
+        "current-context: a\nclusters: [{{name: a, cluster: {{server: 'https://{address}', certificate-authority: ca.crt}}}}]\n\
+         users: [{{name: a, user: {{client-certificate: client.crt, client-key: client.key}}}}]\n\
+         contexts: [{{name: a, context: {{cluster: a, user: a}}}}]"
+    );
+    std::fs::write(file("config"), text).unwrap();
+    let mut config = Config::from_file(&file("config"), &Overrides::default()).unwrap();
+    // Each request opens a connection, as if all had been lost in between.
+    config.connect.http2 = kubewright_net::Http2::Off;
+    config.connect.max_idle_per_host = 0;
+    let client = Client::new(config, provider()).unwrap();
+    let ask = async || {
+        let request = Request::get("/whoami").body(Vec::new()).unwrap();
+        let body = client.request_bytes(request).await?;
+        Ok::<_, Error>(String::from_utf8(body.to_vec()).unwrap())
+    };
+    assert!(ask().await.unwrap().contains("first"));
+    rotating
+        .replace(&authorities[1].issue_server(&["127.0.0.1"], a_day()).unwrap())
+        .unwrap();
+    let error = ask().await.unwrap_err();
+    assert!(error.hint().unwrap().contains("authority"), "{error:?}");
+    write(&authorities[1], "second");
+    assert!(ask().await.unwrap().contains("second"));
+}

@@ -1,13 +1,16 @@
 //! The one body type of requests and responses: [`Body`].
 
 use std::fmt;
+use std::future::Future as _;
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use tokio::time::Sleep;
 
 use crate::error::TransportError;
 
@@ -53,6 +56,17 @@ impl Body {
         B::Error: Into<TransportError>,
     {
         Self(Kind::Boxed(Mutex::new(Box::pin(IntoTransportError { body }))))
+    }
+
+    /// The same body, which fails with [`TransportError::Timeout`] if nothing of it comes for longer than `limit`. The time is
+    /// taken only while somebody waits for a piece.
+    #[must_use]
+    pub fn idle_timeout(self, limit: Duration) -> Self {
+        Self::new(Impatient {
+            body: self,
+            limit,
+            sleep: None,
+        })
     }
 
     /// Reads to the end, at most `limit` bytes.
@@ -294,6 +308,50 @@ impl<S: Stream<Item = Result<Bytes, TransportError>>> HttpBody for SizedBody<S> 
     }
 }
 
+/// See [`Body::idle_timeout`].
+struct Impatient {
+    body: Body,
+    limit: Duration,
+    /// Runs while a piece is waited for.
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl HttpBody for Impatient {
+    type Data = Bytes;
+    type Error = TransportError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, TransportError>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            self.sleep = None;
+            return Poll::Ready(frame);
+        }
+        let after = self.limit;
+        let sleep = self
+            .sleep
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(after)));
+        ready!(sleep.as_mut().poll(cx));
+        // Whatever is polled after an error ends.
+        self.body = Body::empty();
+        self.sleep = None;
+        Poll::Ready(Some(Err(TransportError::Timeout {
+            what: "waiting for more of a body".into(),
+            address: String::new(),
+            after,
+        })))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 pin_project_lite::pin_project! {
     struct IntoTransportError<B> { #[pin] body: B }
 }
@@ -356,7 +414,7 @@ impl HttpBody for Incoming {
 
 #[cfg(test)]
 mod tests {
-    use futures_util::stream;
+    use futures_util::{StreamExt as _, stream};
 
     use super::*;
 
@@ -433,6 +491,22 @@ mod tests {
         let mut body = Body::stream(stream::iter(parts));
         assert_eq!(body.chunk().await.unwrap().as_deref(), Some(&b"a"[..]));
         assert!(body.chunk().await.unwrap_err().is_closed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_ends_a_body_that_has_a_limit() {
+        let seconds = [1, 2, 4, 1];
+        let stream = stream::iter(seconds).then(|wait| async move {
+            tokio::time::sleep(Duration::from_secs(wait)).await;
+            Ok(Bytes::from_static(b"a"))
+        });
+        let mut body = Body::stream(stream).idle_timeout(Duration::from_secs(3));
+        assert_eq!(body.chunk().await.unwrap().as_deref(), Some(&b"a"[..]));
+        // Who does not ask is not kept waiting.
+        tokio::time::sleep(Duration::from_secs(9)).await;
+        assert_eq!(body.chunk().await.unwrap().as_deref(), Some(&b"a"[..]));
+        assert!(body.chunk().await.unwrap_err().is_timeout());
+        assert_eq!(body.chunk().await.unwrap(), None);
     }
 
     #[test]

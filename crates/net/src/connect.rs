@@ -18,6 +18,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
 use tokio_rustls::TlsConnector;
 use tower::{Service, ServiceExt};
 
@@ -42,7 +43,8 @@ pub struct ConnectOptions {
     pub handshake_timeout: Duration,
     /// Idle time before TCP keep-alive probes start, and between them. Default: 30 s.
     pub tcp_keepalive: Duration,
-    /// Interval of HTTP/2 pings, so that a dead connection is noticed. Default: 30 s.
+    /// How long an HTTP/2 connection may be silent before it is pinged, so that a dead one is noticed; zero for never.
+    /// Default: 30 s.
     pub ping_interval: Duration,
     /// How long the answer to a ping may take before the connection counts as lost. Default: 15 s.
     pub ping_timeout: Duration,
@@ -50,6 +52,19 @@ pub struct ConnectOptions {
     pub idle_timeout: Duration,
     /// Unused HTTP/1.1 connections kept per host. Default: 25.
     pub max_idle_per_host: usize,
+    /// Whether servers are offered HTTP/2. Default: they are.
+    pub http2: Http2,
+}
+
+/// Whether a client speaks HTTP/2.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Http2 {
+    /// With servers that agree to it when TLS begins.
+    #[default]
+    Offered,
+    /// With none.
+    Off,
 }
 
 impl Default for ConnectOptions {
@@ -65,7 +80,47 @@ impl Default for ConnectOptions {
             ping_timeout: Duration::from_secs(15),
             idle_timeout: Duration::from_secs(90),
             max_idle_per_host: 25,
+            http2: Http2::Offered,
         }
+    }
+}
+
+impl ConnectOptions {
+    /// Takes from the environment what client-go takes from it (`apimachinery/pkg/util/net/http.go`), through the function that
+    /// is given: `HTTP2_READ_IDLE_TIMEOUT_SECONDS` and `HTTP2_PING_TIMEOUT_SECONDS` replace the times of pings, a
+    /// `DISABLE_HTTP2` that is not empty turns HTTP/2 off. What is no number of seconds is logged and left out.
+    #[must_use]
+    pub fn with_env(mut self, variable: impl Fn(&str) -> Option<String>) -> Self {
+        let seconds = |name: &str, default: Duration| {
+            let Some(text) = variable(name).filter(|text| !text.is_empty()) else {
+                return default;
+            };
+            match text.parse() {
+                Ok(seconds) => Duration::from_secs(seconds),
+                Err(error) => {
+                    tracing::warn!(name, text, %error, "no number of seconds, the default stays");
+                    default
+                }
+            }
+        };
+        self.ping_interval = seconds("HTTP2_READ_IDLE_TIMEOUT_SECONDS", self.ping_interval);
+        self.ping_timeout = seconds("HTTP2_PING_TIMEOUT_SECONDS", self.ping_timeout);
+        if variable("DISABLE_HTTP2").is_some_and(|value| !value.is_empty()) {
+            self.http2 = Http2::Off;
+        }
+        self
+    }
+}
+
+/// Every open connection of a service, to be closed at once: [`connect_closable`].
+#[derive(Debug)]
+pub struct Connections(watch::Sender<bool>);
+
+impl Connections {
+    /// Closes them. Requests under way fail, streams and upgraded connections end with an error; the service opens no further
+    /// connections that last.
+    pub fn close(&self) {
+        self.0.send_replace(true);
     }
 }
 
@@ -86,12 +141,34 @@ const CONNECTION_WINDOW: u32 = 64 << 20;
 /// [`TransportError::Other`] if `server_name` is neither a DNS name nor an address, or the URL of a proxy is not one of
 /// a supported proxy.
 pub fn connect(options: ConnectOptions) -> Result<HttpService, TransportError> {
+    open(options, None)
+}
+
+/// As [`connect`], with a handle that closes all connections, for when the certificates with which they were opened are
+/// replaced. Dropping the handle closes none.
+///
+/// # Errors
+///
+/// As [`connect`].
+pub fn connect_closable(options: ConnectOptions) -> Result<(HttpService, Connections), TransportError> {
+    let (sender, closed) = watch::channel(false);
+    Ok((open(options, Some(closed))?, Connections(sender)))
+}
+
+fn open(
+    options: ConnectOptions,
+    closed: Option<watch::Receiver<bool>>,
+) -> Result<HttpService, TransportError> {
     let server_name = match &options.server_name {
         None => None,
         Some(name) => Some(server_name(name)?),
     };
-    let dialer = Dialer::new(&options, server_name)?;
-    let shared = pool(&options, dialer.clone());
+    let mut dialer = Dialer::new(&options, server_name)?;
+    dialer.closed = closed;
+    let shared = match options.http2 {
+        Http2::Offered => pool(&options, dialer.clone()),
+        Http2::Off => pool(&options, dialer.clone().without_http2()),
+    };
     // Streams that were upgraded leave the pool, so this one only ever holds what is being upgraded.
     let upgrades = pool(&options, dialer.without_http2());
     Ok(HttpService::from_fn(move |request| {
@@ -107,7 +184,7 @@ fn pool(options: &ConnectOptions, dialer: Dialer) -> Client<Dialer, Body> {
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(options.idle_timeout)
         .pool_max_idle_per_host(options.max_idle_per_host)
-        .http2_keep_alive_interval(options.ping_interval)
+        .http2_keep_alive_interval(Some(options.ping_interval).filter(|interval| !interval.is_zero()))
         .http2_keep_alive_timeout(options.ping_timeout)
         .http2_keep_alive_while_idle(true)
         .http2_initial_stream_window_size(STREAM_WINDOW)
@@ -197,6 +274,8 @@ struct Dialer {
     server_name: Option<ServerName<'static>>,
     connect_timeout: Duration,
     handshake_timeout: Duration,
+    /// Turns true when connections are to be closed.
+    closed: Option<watch::Receiver<bool>>,
 }
 
 impl Dialer {
@@ -217,6 +296,7 @@ impl Dialer {
             server_name,
             connect_timeout: options.connect_timeout,
             handshake_timeout: options.handshake_timeout,
+            closed: None,
         })
     }
 
@@ -232,10 +312,7 @@ impl Dialer {
             Some(proxy) => self.tunnel(proxy, &uri, &address).await?,
         };
         if uri.scheme() != Some(&http::uri::Scheme::HTTPS) {
-            return Ok(Stream {
-                io: TokioIo::new(io),
-                http2: false,
-            });
+            return Ok(Stream::new(io, false, self.closed));
         }
         let Some(tls) = &self.tls else {
             return Err(TransportError::Tls {
@@ -323,10 +400,7 @@ impl Dialer {
         match tokio::time::timeout(self.handshake_timeout, connecting).await {
             Ok(Ok(stream)) => {
                 let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                Ok(Stream {
-                    io: TokioIo::new(Box::new(stream)),
-                    http2,
-                })
+                Ok(Stream::new(Box::new(stream), http2, self.closed.clone()))
             }
             Ok(Err(error)) => Err(TransportError::Tls {
                 address,
@@ -375,10 +449,7 @@ impl Service<Uri> for ProxyDialer {
             let address = address_of(&uri);
             let io = dialer.tcp(uri.clone(), &address).await?;
             if uri.scheme() != Some(&http::uri::Scheme::HTTPS) {
-                return Ok(Stream {
-                    io: TokioIo::new(io),
-                    http2: false,
-                });
+                return Ok(Stream::new(io, false, None));
             }
             let Some(tls) = &dialer.tls else {
                 return Err("no TLS settings for an https proxy".into());
@@ -410,6 +481,28 @@ type BoxIo = Box<dyn Io>;
 struct Stream {
     io: TokioIo<BoxIo>,
     http2: bool,
+    /// Ends when the connection is to be closed; `None` once it has ended, or if nobody can close it.
+    closed: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    is_closed: bool,
+}
+
+impl Stream {
+    fn new(io: BoxIo, http2: bool, closed: Option<watch::Receiver<bool>>) -> Self {
+        let closed = closed.map(|mut closed| -> Pin<Box<dyn Future<Output = ()> + Send>> {
+            Box::pin(async move {
+                if closed.wait_for(|closed| *closed).await.is_err() {
+                    // Nobody is left who could close it.
+                    std::future::pending::<()>().await;
+                }
+            })
+        });
+        Self {
+            io: TokioIo::new(io),
+            http2,
+            closed,
+            is_closed: false,
+        }
+    }
 }
 
 impl Connection for Stream {
@@ -429,6 +522,16 @@ impl hyper::rt::Read for Stream {
         cx: &mut Context<'_>,
         buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
+        // Somebody reads as long as a connection is open, so this is where the task learns of it.
+        if let Some(closed) = &mut self.closed
+            && closed.as_mut().poll(cx).is_ready()
+        {
+            self.closed = None;
+            self.is_closed = true;
+        }
+        if self.is_closed {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
         Pin::new(&mut self.io).poll_read(cx, buf)
     }
 }
@@ -479,4 +582,46 @@ fn with_alpn(tls: &Arc<ClientConfig>, protocols: Vec<Vec<u8>>) -> Arc<ClientConf
     let mut tls = ClientConfig::clone(tls);
     tls.alpn_protocols = protocols;
     Arc::new(tls)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pings_follow_the_environment() {
+        type Row = (&'static [(&'static str, &'static str)], u64, u64, Http2);
+        let rows: [Row; 5] = [
+            (&[], 30, 15, Http2::Offered),
+            (
+                &[
+                    ("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "5"),
+                    ("HTTP2_PING_TIMEOUT_SECONDS", "3"),
+                ],
+                5,
+                3,
+                Http2::Offered,
+            ),
+            (&[("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "0")], 0, 15, Http2::Offered),
+            (&[("HTTP2_PING_TIMEOUT_SECONDS", "soon")], 30, 15, Http2::Offered),
+            (
+                &[("DISABLE_HTTP2", "1"), ("HTTP2_PING_TIMEOUT_SECONDS", "")],
+                30,
+                15,
+                Http2::Off,
+            ),
+        ];
+        for (variables, interval, timeout, http2) in rows {
+            let options = ConnectOptions::default().with_env(|name| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            });
+            let found = (
+                options.ping_interval.as_secs(),
+                options.ping_timeout.as_secs(),
+                options.http2,
+            );
+            assert_eq!(found, (interval, timeout, http2), "{variables:?}");
+        }
+    }
 }

@@ -46,11 +46,11 @@ pub enum TransportError {
         source: BoxError,
     },
     /// A step took longer than it may.
-    #[error("{what} ({address}) took longer than {after:?}")]
+    #[error("{what}{} took longer than {after:?}", in_brackets(address))]
     Timeout {
         /// The step, for example `connecting` or `TLS handshake`.
         what: Cow<'static, str>,
-        /// Host and port of the other end.
+        /// Host and port of the other end; empty where the step does not know it.
         address: String,
         /// The limit that was reached.
         after: Duration,
@@ -73,6 +73,14 @@ pub enum TransportError {
         #[source]
         source: BoxError,
     },
+}
+
+fn in_brackets(address: &str) -> String {
+    if address.is_empty() {
+        String::new()
+    } else {
+        format!(" ({address})")
+    }
 }
 
 impl TransportError {
@@ -163,7 +171,22 @@ impl From<io::Error> for TransportError {
 
 /// True if an I/O error with a kind of a vanished peer is in the chain of `error`, or an HTTP/2 connection was lost.
 pub(crate) fn resets(error: &(dyn StdError + 'static)) -> bool {
-    io_kind(error).is_some_and(is_reset)
+    io_kind(error).is_some_and(is_reset) || goes_away(error)
+}
+
+/// True if the other end, or this one, ended an HTTP/2 connection with streams on it.
+fn goes_away(error: &(dyn StdError + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if error
+            .downcast_ref::<h2::Error>()
+            .is_some_and(h2::Error::is_go_away)
+        {
+            return true;
+        }
+        next = error.source();
+    }
+    false
 }
 
 /// The kind of the first I/O error in the chain of `error`.
@@ -171,6 +194,10 @@ pub(crate) fn io_kind(error: &(dyn StdError + 'static)) -> Option<io::ErrorKind>
     let mut next = Some(error);
     while let Some(error) = next {
         if let Some(io) = error.downcast_ref::<io::Error>() {
+            return Some(io.kind());
+        }
+        // Its I/O error is no source of it.
+        if let Some(io) = error.downcast_ref::<h2::Error>().and_then(h2::Error::get_io) {
             return Some(io.kind());
         }
         next = error.source();

@@ -40,7 +40,7 @@ pub mod websocket;
 
 pub use body::{Body, BodyError};
 pub use certificate::{CertificateAuthority, CertificateError, CertificateInfo, Validity};
-pub use connect::{ConnectOptions, connect};
+pub use connect::{ConnectOptions, Connections, Http2, connect, connect_closable};
 pub use error::{BoxError, TransportError};
 pub use identity::{Identity, Peer, Transport};
 pub use kubeconfig::{Kubeconfig, KubeconfigError};

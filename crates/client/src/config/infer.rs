@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use kubewright_net::kubeconfig::{Kubeconfig, KubeconfigError, default_paths};
-use kubewright_net::{ProxySettings, ServerVerification};
+use kubewright_net::{ConnectOptions, ProxySettings, ServerVerification};
 
 use super::{Config, ConfigError, Overrides};
 
@@ -136,13 +136,15 @@ impl Surroundings<'_> {
         config.credentials.token_file = Some(file("token"));
         config.verification =
             ServerVerification::Bundle(read("certificate authority", "ca.crt")?.into_bytes());
+        config.certificate_authority_file = Some(file("ca.crt"));
         if let Ok(namespace) = read("namespace", "namespace")
             && !namespace.trim().is_empty()
         {
             config.default_namespace = namespace.trim().to_owned();
         }
-        config.proxy =
-            ProxySettings::from_env(|name| (self.variable)(name).and_then(|value| value.into_string().ok()));
+        let text = |name: &str| (self.variable)(name).and_then(|value| value.into_string().ok());
+        config.proxy = ProxySettings::from_env(text);
+        config.connect = ConnectOptions::default().with_env(text);
         Ok(config)
     }
 }

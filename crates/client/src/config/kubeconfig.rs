@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use kubewright_net::kubeconfig::{AuthInfo, Cluster, Data, Kubeconfig};
-use kubewright_net::{CertificateAndKey, ProxySettings, ServerVerification};
+use kubewright_net::{CertificateAndKey, ConnectOptions, ProxySettings, ServerVerification};
 use serde_json::{Value, json};
 
 use super::{Config, ConfigError, Credentials};
@@ -61,6 +61,11 @@ impl Config {
             .filter(|name| !name.is_empty());
         config.default_namespace = namespace.unwrap_or_else(|| "default".to_owned());
         config.verification = verification(cluster)?;
+        config.certificate_authority_file = file(
+            cluster.certificate_authority_data.as_ref(),
+            cluster.certificate_authority.as_deref(),
+        );
+        config.connect = ConnectOptions::default().with_env(|name| std::env::var(name).ok());
         config.server_name = cluster.tls_server_name.clone().filter(|name| !name.is_empty());
         config.proxy = match cluster.proxy_url.as_deref().filter(|url| !url.is_empty()) {
             Some(url) => ProxySettings::all(url),
@@ -154,8 +159,14 @@ fn credentials(user: &AuthInfo, cluster: &Cluster) -> Result<Credentials, Config
         .map(|_| exec_cluster(cluster))
         .transpose()?;
     let text = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
+    let certificate_files = file(
+        user.client_certificate_data.as_ref(),
+        user.client_certificate.as_deref(),
+    )
+    .zip(file(user.client_key_data.as_ref(), user.client_key.as_deref()));
     Ok(Credentials {
         certificate,
+        certificate_files,
         token: text(&user.token),
         token_file: text(&user.token_file).map(PathBuf::from),
         basic: text(&user.username).map(|name| (name, user.password.clone().unwrap_or_default())),
@@ -217,6 +228,14 @@ fn impersonation(user: &AuthInfo) -> Result<Option<Impersonation>, ConfigError> 
         groups: user.impersonate_groups.clone(),
         extra: user.impersonate_user_extra.clone(),
     }))
+}
+
+/// The file, where its data do not lie beside it.
+fn file(data: Option<&Data>, path: Option<&str>) -> Option<PathBuf> {
+    match data {
+        Some(data) if !data.0.is_empty() => None,
+        _ => path.filter(|path| !path.is_empty()).map(PathBuf::from),
+    }
 }
 
 fn data_or_file(

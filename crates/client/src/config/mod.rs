@@ -12,7 +12,7 @@ use http::Uri;
 use kubewright_net::kubeconfig::{Entry, ExecConfig, KubeconfigError};
 use kubewright_net::{
     BoxError, CertificateAndKey, ClientTls, ConnectOptions, HttpService, ProxySettings, ServerVerification,
-    connect, tls,
+    connect_closable, tls,
 };
 use rustls::crypto::CryptoProvider;
 use serde_json::Value;
@@ -21,6 +21,7 @@ use tower_layer::Layer as _;
 use crate::auth::{AuthError, Authenticator, TokenFile};
 use crate::exec::ExecPlugin;
 use crate::layers::{AuthLayer, DebugLayer, Impersonation, ImpersonationLayer};
+use crate::reload::{Files, Material, Open, Opened, following};
 
 pub use self::kubeconfig::Overrides;
 
@@ -33,6 +34,9 @@ pub struct Config {
     pub default_namespace: String,
     /// Which servers to trust. Default: what the operating system trusts.
     pub verification: ServerVerification,
+    /// File from which the bundle in `verification` was read. It is read again every 5 minutes, and when a server turns out not
+    /// to be trusted. Default: none.
+    pub certificate_authority_file: Option<PathBuf>,
     /// Name to expect in the server's certificate. Default: the host of `server`.
     pub server_name: Option<String>,
     /// Who one is. Default: nobody.
@@ -41,6 +45,9 @@ pub struct Config {
     pub impersonation: Option<Impersonation>,
     /// Proxies. Default: none; [`Config::infer`] and [`Config::from_kubeconfig`] read the environment.
     pub proxy: ProxySettings,
+    /// Time limits and sizes of connections. TLS settings, server name and proxies in it are those of this configuration.
+    /// Default: as there; [`Config::infer`] and [`Config::from_kubeconfig`] read the environment.
+    pub connect: ConnectOptions,
     /// Limit for each request that is no stream. Default: 60 s.
     pub timeout: Option<Duration>,
     /// What the client calls itself. Default: [`default_user_agent`](crate::default_user_agent).
@@ -54,6 +61,9 @@ pub struct Config {
 pub struct Credentials {
     /// Certificate for TLS.
     pub certificate: Option<CertificateAndKey>,
+    /// Files from which `certificate` was read, certificate and key. They are read again every 5 minutes, and when a handshake
+    /// fails; connections are opened anew when they have changed.
+    pub certificate_files: Option<(PathBuf, PathBuf)>,
     /// Bearer token.
     pub token: Option<String>,
     /// File with a bearer token. It is read again every minute and wins over `token`.
@@ -71,6 +81,7 @@ impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials")
             .field("certificate", &self.certificate.is_some())
+            .field("certificate_files", &self.certificate_files)
             .field("token", &self.token.is_some())
             .field("token_file", &self.token_file)
             .field("basic", &self.basic.as_ref().map(|(user, _)| user))
@@ -86,10 +97,12 @@ impl Config {
             server,
             default_namespace: "default".to_owned(),
             verification: ServerVerification::System,
+            certificate_authority_file: None,
             server_name: None,
             credentials: Credentials::default(),
             impersonation: None,
             proxy: ProxySettings::default(),
+            connect: ConnectOptions::default(),
             timeout: Some(Duration::from_secs(60)),
             user_agent: None,
             debug: None,
@@ -111,28 +124,51 @@ impl Config {
         let options = ConnectOptions {
             server_name: self.server_name,
             proxy: self.proxy,
-            ..ConnectOptions::default()
+            ..self.connect
         };
         // Without TLS there is nothing to trust, and the system's certificates may not even exist.
         let secure = self.server.scheme() == Some(&http::uri::Scheme::HTTPS);
-        let (verification, debug) = (self.verification, self.debug);
-        let open = move |certificate: Option<CertificateAndKey>| -> Result<HttpService, BoxError> {
+        let debug = self.debug;
+        let open: Open = Arc::new(move |material: &Material| {
             let mut options = options.clone();
             if secure {
                 let settings = ClientTls {
-                    verification: verification.clone(),
-                    certificate,
+                    verification: material.verification.clone(),
+                    certificate: material.certificate.clone(),
                 };
                 options.tls = Some(tls::client_config(&settings, Arc::clone(&provider))?);
             }
-            let service = connect(options)?;
-            Ok(match &debug {
-                Some(debug) => debug.layer(service),
-                None => service,
+            let (service, connections) = connect_closable(options)?;
+            Ok(Opened {
+                service: match &debug {
+                    Some(debug) => debug.layer(service),
+                    None => service,
+                },
+                connections: Some(connections),
             })
+        });
+        let files = Files {
+            authority: self.certificate_authority_file.filter(|_| secure),
+            certificate: credentials.certificate_files.clone().filter(|_| secure),
         };
-        let mut service =
-            open(credentials.certificate.clone()).map_err(|source| ConfigError::Connection { source })?;
+        let material = Material {
+            verification: self.verification,
+            certificate: credentials.certificate.clone(),
+        };
+        let mut service = following(files.clone(), material.clone(), Arc::clone(&open))
+            .map_err(|source| ConfigError::Connection { source })?;
+        // Connections that present a certificate which a plugin printed.
+        let open = move |certificate: CertificateAndKey| {
+            let files = Files {
+                certificate: None,
+                ..files.clone()
+            };
+            let material = Material {
+                certificate: Some(certificate),
+                ..material.clone()
+            };
+            following(files, material, Arc::clone(&open))
+        };
         if let Some(authenticator) = authenticator(credentials, open)? {
             service = AuthLayer(Arc::new(authenticator)).layer(service);
         }
@@ -149,7 +185,7 @@ impl Config {
 
 fn authenticator(
     credentials: Credentials,
-    open: impl Fn(Option<CertificateAndKey>) -> Result<HttpService, BoxError> + Send + Sync + 'static,
+    open: impl Fn(CertificateAndKey) -> Result<HttpService, BoxError> + Send + Sync + 'static,
 ) -> Result<Option<Authenticator>, ConfigError> {
     let invalid = |source: AuthError| ConfigError::Credentials {
         source: source.into(),
@@ -171,8 +207,8 @@ fn authenticator(
         return Authenticator::basic(&user, &password).map(Some).map_err(invalid);
     }
     Ok(credentials.exec.map(|exec| {
-        let connect = Box::new(move |certificate| open(Some(certificate)));
-        Authenticator::Exec(Box::new(ExecPlugin::new(exec, credentials.exec_cluster, connect)))
+        let plugin = ExecPlugin::new(exec, credentials.exec_cluster, Box::new(open));
+        Authenticator::Exec(Box::new(plugin))
     }))
 }
 

@@ -35,7 +35,7 @@ pub use self::user_agent::UserAgentLayer;
 pub use self::warnings::{MAX_REMEMBERED, WarningHandler, WarningsLayer};
 
 /// The same request once more, if its body is in memory; a stream is read once.
-fn replay(request: &Request<Body>) -> Option<Request<Body>> {
+pub(crate) fn replay(request: &Request<Body>) -> Option<Request<Body>> {
     let mut copy = Request::new(Body::from(request.body().as_bytes()?.clone()));
     *copy.method_mut() = request.method().clone();
     *copy.uri_mut() = request.uri().clone();
