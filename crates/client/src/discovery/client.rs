@@ -128,7 +128,7 @@ impl DiscoveryClient {
             group => format!("/apis/{group}/{}", group_version.version),
         };
         let call = self.client.call_to("discover", path);
-        let (_, body) = self.send(&call, JSON).await?;
+        let (_, body) = self.send(&call, call.path(), JSON).await?;
         legacy::version(&body, group_version).map_err(|error| call.decode(error))
     }
 
@@ -139,7 +139,7 @@ impl DiscoveryClient {
     /// As [`Client::request_json`].
     pub async fn server_version(&self) -> Result<Info, Error> {
         let call = self.client.call_to("get", "/version");
-        let (_, body) = self.send(&call, JSON).await?;
+        let (_, body) = self.send(&call, call.path(), JSON).await?;
         serde_json::from_slice(&body).map_err(|error| call.decode(error))
     }
 
@@ -163,7 +163,7 @@ impl DiscoveryClient {
         let fail = |error| call.decode(error);
         let mut names = Vec::new();
         for accept in ACCEPTS {
-            let (media_type, body) = self.send(&call, accept).await?;
+            let (media_type, body) = self.send(&call, call.path(), accept).await?;
             if aggregated::is_aggregated(&media_type) {
                 return aggregated::parse(&body).map(Root::Whole).map_err(fail);
             }
@@ -196,9 +196,15 @@ impl DiscoveryClient {
         whole
     }
 
-    pub(super) async fn send(&self, call: &Call, accept: &'static str) -> Result<(String, Bytes), Error> {
+    /// Sends a read of this address, and gives the type of the answer with it.
+    pub(super) async fn send(
+        &self,
+        call: &Call,
+        address: &str,
+        accept: &'static str,
+    ) -> Result<(String, Bytes), Error> {
         let request = Request::builder()
-            .uri(self.with_timeout_query(call.path()))
+            .uri(self.with_timeout_query(address))
             .header(header::ACCEPT, accept)
             .body(Bytes::new())
             .map_err(|error| call.invalid(error))?;

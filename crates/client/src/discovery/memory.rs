@@ -7,7 +7,7 @@ use std::time::Duration;
 use kubewright_core::GroupVersion;
 use tokio::time::Instant;
 
-use super::{DiscoveredVersion, DiscoveryClient, PartialDiscovery};
+use super::{DiscoveredVersion, DiscoveryClient, DiskCache, HttpCacheLayer, PartialDiscovery};
 use crate::client::Client;
 use crate::error::Error;
 
@@ -22,6 +22,7 @@ pub struct CachedDiscovery {
 
 struct Inner {
     source: DiscoveryClient,
+    disk: Option<DiskCache>,
     state: RwLock<State>,
     /// Held while the server is asked.
     asking: tokio::sync::Mutex<()>,
@@ -54,10 +55,26 @@ impl CachedDiscovery {
         Self::of(DiscoveryClient::new(client))
     }
 
+    /// Remembers on disk too, where kubectl does: the first answer may be one that kubectl got, up to
+    /// [`DISK_CACHE_TTL`](super::DISK_CACHE_TTL) old, and whatever the server is asked for is asked for with the ETag of
+    /// the last answer.
+    ///
+    /// What is on disk is not used after [`invalidate`](Self::invalidate), and a [`RestMapper`](super::RestMapper) that
+    /// misses something in it asks the server.
+    pub fn on_disk(client: &Client, disk: DiskCache) -> Self {
+        let client = client.layer(&HttpCacheLayer::new(disk.http()));
+        Self::with(DiscoveryClient::new(&client), Some(disk))
+    }
+
     /// As [`new`](Self::new), with a discovery client.
     pub fn of(source: DiscoveryClient) -> Self {
+        Self::with(source, None)
+    }
+
+    fn with(source: DiscoveryClient, disk: Option<DiskCache>) -> Self {
         let inner = Inner {
             source,
+            disk,
             state: RwLock::default(),
             asking: tokio::sync::Mutex::default(),
         };
@@ -162,23 +179,64 @@ impl CachedDiscovery {
             }
             (state.asked, state.last, state.forgotten)
         };
+        if seen.is_none()
+            && forgotten == 0
+            && let Some(partial) = self.load().await
+        {
+            let known = Known {
+                partial: Arc::new(partial),
+                number: asked + 1,
+            };
+            let mut state = self.write();
+            state.asked += 1;
+            state.failure = None;
+            if state.forgotten == forgotten {
+                state.known = Some(known.clone());
+            }
+            return Ok(known);
+        }
         if let Some(last) = last {
             tokio::time::sleep_until(last + distance).await;
         }
         let begun = Instant::now();
-        let answer = self.inner.source.discover().await.map_err(Arc::new);
+        let answer = self.inner.source.discover().await.map(Arc::new).map_err(Arc::new);
+        if let (Some(disk), Ok(partial)) = (self.inner.disk.clone(), &answer) {
+            let partial = Arc::clone(partial);
+            // Only a panic or the end of the runtime is in the way of it, and both are told of elsewhere.
+            let _ = tokio::task::spawn_blocking(move || disk.store(&partial)).await;
+        }
         let mut state = self.write();
         state.asked += 1;
         state.last = Some(begun);
         state.failure = answer.as_ref().err().cloned();
         let known = Known {
-            partial: Arc::new(answer.map_err(Error::Shared)?),
+            partial: answer.map_err(Error::Shared)?,
             number: asked + 1,
         };
         if state.forgotten == forgotten {
             state.known = Some(known.clone());
         }
         Ok(known)
+    }
+
+    /// What is on disk, with what is listed there and missing asked for.
+    async fn load(&self) -> Option<PartialDiscovery> {
+        let disk = self.inner.disk.clone()?;
+        let loaded = tokio::task::spawn_blocking(move || disk.load()).await.ok()??;
+        let missing = loaded.missing();
+        if missing.len() > MAX_MISSING {
+            return None;
+        }
+        if missing.is_empty() {
+            return Some(loaded.with(PartialDiscovery::default()));
+        }
+        let found = self.inner.source.versions(missing).await;
+        if let Some(disk) = self.inner.disk.clone() {
+            let groups = found.parts().0.groups.clone();
+            let store = move || groups.iter().for_each(|group| disk.store_versions(group));
+            let _ = tokio::task::spawn_blocking(store).await;
+        }
+        Some(loaded.with(found))
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {
@@ -189,6 +247,9 @@ impl CachedDiscovery {
         self.inner.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// Versions whose files are missing that are asked for one by one: 8. Beyond that, all is asked for at once.
+const MAX_MISSING: usize = 8;
 
 /// Whether an answer was there before the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,17 +8,24 @@
 
 mod aggregated;
 mod client;
+mod disk;
+mod files;
+mod http_cache;
 mod legacy;
 mod mapper;
 mod memory;
+mod openapi;
 mod partial;
 mod resolve;
 
 use kubewright_core::{ApiResource, GroupVersion, GroupVersionKind};
 
 pub use self::client::{DISCOVERY_TIMEOUT, DiscoveryClient};
+pub use self::disk::{DISK_CACHE_TTL, DiskCache};
+pub use self::http_cache::{HttpCache, HttpCacheLayer, MAX_KEPT_BYTES, MAX_MEMORY_BYTES};
 pub use self::mapper::{MAX_MISSES, MapperOptions, RestMapper};
 pub use self::memory::CachedDiscovery;
+pub use self::openapi::{MAX_DOCUMENTS, OpenApiClient, OpenApiFormat, OpenApiPath};
 pub use self::partial::{DiscoveryFailure, IncompleteDiscovery, PartialDiscovery};
 
 /// Everything a server offers, as far as it could tell.

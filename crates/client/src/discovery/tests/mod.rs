@@ -13,7 +13,10 @@ use crate::client::Client;
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 mod caching;
+#[cfg(unix)]
+mod disk;
 mod names;
+mod openapi;
 
 type Answers = Arc<Mutex<HashMap<&'static str, (u16, &'static str, String)>>>;
 
