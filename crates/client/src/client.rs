@@ -1,6 +1,7 @@
 //! The [`Client`]: requests with credentials, retries, time limits and errors; everything else is built on it.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,8 +18,8 @@ use crate::call::Call;
 use crate::config::{Config, ConfigError};
 use crate::error::{Error, status_of};
 use crate::layers::{
-    Deadline, IdentityLayer, MAX_RETRIES, RateLimit, RateLimitLayer, RetryLayer, WarningHandler,
-    WarningsLayer,
+    Deadline, Gzip, GzipLayer, IdentityLayer, MAX_RETRIES, RateLimit, RateLimitLayer, RetryLayer,
+    WarningHandler, WarningsLayer,
 };
 
 /// Talks to one API server as one user. Cloning it is cheap and shares connections.
@@ -69,6 +70,8 @@ pub struct ClientOptions {
     /// How many requests are sent at most; one limit for all clones of the client. Default: no limit, the server shares out
     /// its time itself.
     pub rate_limit: Option<RateLimit>,
+    /// Which answers are asked for in gzip. Default: those that may be large, of servers elsewhere.
+    pub gzip: Gzip,
 }
 
 impl Default for ClientOptions {
@@ -82,6 +85,7 @@ impl Default for ClientOptions {
             warnings: WarningHandler::default(),
             max_retries: MAX_RETRIES,
             rate_limit: None,
+            gzip: Gzip::Large,
         }
     }
 }
@@ -113,6 +117,15 @@ impl Base {
             origin,
             path: uri.path().trim_end_matches('/').to_owned(),
         }
+    }
+
+    /// True for a server on this machine, or in this process.
+    fn is_near(&self) -> bool {
+        let Some((_, authority)) = &self.origin else {
+            return true;
+        };
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 
     fn join(&self, relative: &Uri) -> Result<Uri, http::Error> {
@@ -161,6 +174,7 @@ impl Client {
                 .clone()
                 .unwrap_or_else(|| default_user_agent().to_owned()),
             timeout: config.timeout,
+            gzip: config.gzip,
             ..ClientOptions::default()
         };
         Self::with_options(config, options, provider)
@@ -211,7 +225,12 @@ impl Client {
         options: ClientOptions,
     ) -> Self {
         let agent = HeaderValue::from_str(&options.user_agent).ok();
-        let mut once = WarningsLayer::new(options.warnings.clone()).layer(transport.clone());
+        let gzip = match options.gzip {
+            Gzip::Large if base.is_near() => Gzip::Never,
+            other => other,
+        };
+        let once = GzipLayer::new(gzip).layer(transport.clone());
+        let mut once = WarningsLayer::new(options.warnings.clone()).layer(once);
         if let Some(limit) = options.rate_limit {
             once = RateLimitLayer::new(limit).layer(once);
         }

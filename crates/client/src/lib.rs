@@ -51,9 +51,9 @@ pub use kubewright_core::{
     VersionMatch, WatchEvent, WatchEventKind, WriteOptions,
 };
 pub use layers::{
-    Attempt, AuthLayer, Deadline, DebugLayer, DebugLevel, IdentityLayer, Impersonation, ImpersonationLayer,
-    MAX_REMEMBERED, MAX_RETRIES, MetricsLayer, RateLimit, RateLimitLayer, RestMetrics, RetryLayer,
-    TraceLayer, UserAgentLayer, WarningHandler, WarningsLayer, metric_names,
+    Attempt, AuthLayer, Deadline, DebugLayer, DebugLevel, Gzip, GzipLayer, IdentityLayer, Impersonation,
+    ImpersonationLayer, MAX_REMEMBERED, MAX_RETRIES, MetricsLayer, RateLimit, RateLimitLayer, RestMetrics,
+    RetryLayer, TraceLayer, UserAgentLayer, WarningHandler, WarningsLayer, metric_names,
 };
 pub use raw::{RawEvent, RawList, RawWatch, ResourcePath, View};
 pub use rest::{RestClient, RestRequest};

@@ -13,6 +13,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::Sleep;
 
 use crate::error::TransportError;
+use crate::gunzip::Gunzip;
 
 /// The bytes of a request or a response: nothing, one piece, or a stream of pieces.
 ///
@@ -67,6 +68,15 @@ impl Body {
             limit,
             sleep: None,
         })
+    }
+
+    /// The same body without its gzip encoding (RFC 1952). It may consist of several members, and what of a member has come is
+    /// handed on at once, so that an event of a watch does not wait for the next.
+    ///
+    /// What is no gzip, or ends within a member, ends with an error.
+    #[must_use]
+    pub fn gunzip(self) -> Self {
+        Self::new(Gunzip::new(self))
     }
 
     /// Reads to the end, at most `limit` bytes.

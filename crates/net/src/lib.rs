@@ -25,6 +25,7 @@ mod body;
 mod connect;
 mod cork;
 mod error;
+mod gunzip;
 mod identity;
 mod linger;
 mod proxy;

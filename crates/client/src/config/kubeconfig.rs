@@ -8,7 +8,7 @@ use kubewright_net::{CertificateAndKey, ConnectOptions, ProxySettings, ServerVer
 use serde_json::{Value, json};
 
 use super::{Config, ConfigError, Credentials};
-use crate::layers::Impersonation;
+use crate::layers::{Gzip, Impersonation};
 
 /// What to take instead of what the kubeconfig says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -65,6 +65,9 @@ impl Config {
             cluster.certificate_authority_data.as_ref(),
             cluster.certificate_authority.as_deref(),
         );
+        if cluster.disable_compression == Some(true) {
+            config.gzip = Gzip::Never;
+        }
         config.connect = ConnectOptions::default().with_env(|name| std::env::var(name).ok());
         config.server_name = cluster.tls_server_name.clone().filter(|name| !name.is_empty());
         config.proxy = match cluster.proxy_url.as_deref().filter(|url| !url.is_empty()) {

@@ -20,7 +20,7 @@ use tower_layer::Layer as _;
 
 use crate::auth::{AuthError, Authenticator, TokenFile};
 use crate::exec::ExecPlugin;
-use crate::layers::{AuthLayer, DebugLayer, Impersonation, ImpersonationLayer};
+use crate::layers::{AuthLayer, DebugLayer, Gzip, Impersonation, ImpersonationLayer};
 use crate::reload::{Files, Material, Open, Opened, following};
 
 pub use self::kubeconfig::Overrides;
@@ -52,6 +52,8 @@ pub struct Config {
     pub timeout: Option<Duration>,
     /// What the client calls itself. Default: [`default_user_agent`](crate::default_user_agent).
     pub user_agent: Option<String>,
+    /// Which answers are asked for in gzip. Default: [`Gzip::Large`]; a kubeconfig can turn it off.
+    pub gzip: Gzip,
     /// Tells of every request once credentials have been added. Default: nothing is told.
     pub debug: Option<DebugLayer>,
 }
@@ -105,6 +107,7 @@ impl Config {
             connect: ConnectOptions::default(),
             timeout: Some(Duration::from_secs(60)),
             user_agent: None,
+            gzip: Gzip::Large,
             debug: None,
         }
     }

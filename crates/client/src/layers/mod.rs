@@ -3,12 +3,13 @@
 //!
 //! A [`Client`](crate::Client) made from a [`Config`](crate::Config) puts them in the order of client-go
 //! (`transport/round_trippers.go`, `rest/request.go`), the outermost first: user agent, [`RetryLayer`], [`RateLimitLayer`],
-//! [`WarningsLayer`], what was put in by [`Client::layer`](crate::Client::layer), [`ImpersonationLayer`], [`AuthLayer`],
+//! [`WarningsLayer`], [`GzipLayer`], what was put in by [`Client::layer`](crate::Client::layer), [`ImpersonationLayer`], [`AuthLayer`],
 //! [`DebugLayer`], connections. [`MetricsLayer`] and [`TraceLayer`] are put in by `Client::layer`, so they see each try of
 //! its own and what the server answered to it.
 
 mod auth;
 mod debug;
+mod gzip;
 mod identity;
 mod impersonation;
 mod metrics;
@@ -25,6 +26,7 @@ use kubewright_net::Body;
 pub use self::auth::AuthLayer;
 pub(crate) use self::auth::error_from_layers;
 pub use self::debug::{DebugLayer, DebugLevel};
+pub use self::gzip::{Gzip, GzipLayer};
 pub use self::identity::IdentityLayer;
 pub use self::impersonation::{Impersonation, ImpersonationLayer};
 pub use self::metrics::{MetricsLayer, RestMetrics, metric_names};
