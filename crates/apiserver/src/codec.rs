@@ -15,7 +15,7 @@ mod kind;
 
 use crate::registry::path::{self, MAX_FINDINGS};
 use crate::request::media::BodyFormat;
-pub(crate) use kind::{KindFault, expect_kind, kind_of_json, no_kind};
+pub(crate) use kind::{KindFault, SCHEME, expect_kind, internal, kind_of_json, no_kind};
 
 /// A body as it was read: not yet checked against a kind.
 #[derive(Debug)]

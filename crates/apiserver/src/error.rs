@@ -56,7 +56,7 @@ impl ApiError {
     pub(crate) fn from_option(error: InvalidOption, kind: &str) -> Self {
         match error.refusal {
             Some(refusal) => Status::invalid(&GroupKind::new("meta.k8s.io", kind), "", &[*refusal]).into(),
-            None => Status::bad_request(error.to_string()).into(),
+            None => Status::bad_request(error.why).into(),
         }
     }
 

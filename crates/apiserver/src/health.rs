@@ -1,6 +1,7 @@
 //! `/healthz`, `/livez` and `/readyz`.
 
 use http::{HeaderValue, Response, StatusCode, header};
+use kubewright_core::query;
 use kubewright_net::Body;
 
 use crate::server::Server;
@@ -20,6 +21,9 @@ fn checks(root: &str) -> impl Iterator<Item = &'static str> + use<> {
 
 /// The answer for a health path; `None` for another path.
 pub(crate) fn respond(server: &Server, path: &str, query: &str) -> Option<Response<Body>> {
+    if path.ends_with('/') {
+        return None;
+    }
     let (root, check) = match path
         .split_once('/')
         .map(|(_, rest)| rest.split_once('/').unwrap_or((rest, "")))?
@@ -35,11 +39,11 @@ pub(crate) fn respond(server: &Server, path: &str, query: &str) -> Option<Respon
             .any(|known| known == check)
             .then(|| text(StatusCode::OK, "ok".to_owned()));
     }
-    let is_verbose = form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "verbose");
+    let is_verbose = query::first(query, "verbose").is_some();
     if !is_verbose && !is_stopping {
         return Some(text(StatusCode::OK, "ok".to_owned()));
     }
-    let excluded: Vec<_> = form_urlencoded::parse(query.as_bytes())
+    let excluded: Vec<_> = query::parameters(query)
         .filter(|(name, _)| name == "exclude")
         .map(|(_, check)| check)
         .collect();

@@ -132,6 +132,16 @@ pub struct FieldError {
 }
 
 impl FieldError {
+    /// The server cannot give the field a value, or do what it asks for.
+    pub fn internal(path: FieldPath, detail: impl Into<String>) -> Self {
+        Self {
+            kind: FieldErrorKind::Internal,
+            path,
+            bad_value: None,
+            detail: detail.into(),
+        }
+    }
+
     /// The field must be set.
     pub fn required(path: FieldPath, detail: impl Into<String>) -> Self {
         Self {

@@ -29,6 +29,7 @@ mod options;
 mod owner;
 mod patch;
 mod quantity;
+pub mod query;
 mod resource;
 mod resource_version;
 mod selector;
@@ -58,6 +59,7 @@ pub use resource::{Cluster, Namespaced, Resource, ScopeKind, StaticResource};
 pub use resource_version::ResourceVersion;
 pub use selector::{
     FieldRequirement, FieldSelector, LabelOperator, LabelRequirement, LabelSelector, ParseSelectorError,
+    label_key_faults, label_value_faults,
 };
 pub use status::{Status, StatusCause, StatusDetails, StatusReason};
 pub use watch::{WatchEvent, WatchEventKind};

@@ -3,7 +3,7 @@
 use form_urlencoded::Serializer;
 use serde::{Deserialize, Serialize};
 
-use crate::{FieldError, FieldPath, FieldSelector, LabelSelector};
+use crate::{FieldError, FieldPath, FieldSelector, LabelSelector, query};
 
 /// Which versions of a list or watch are good enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +98,7 @@ impl ListOptions {
     /// Names the first parameter that cannot be read.
     pub fn from_query(query: &str) -> Result<Self, InvalidOption> {
         let mut options = Self::default();
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        for (name, value) in query::parameters(query) {
             let invalid = |why: &dyn std::fmt::Display| InvalidOption::unreadable(&name, &value, why);
             match &*name {
                 "labelSelector" => options.label_selector = value.parse().map_err(|e| invalid(&e))?,
@@ -123,13 +123,13 @@ impl ListOptions {
                     let limit: i64 = if value.is_empty() {
                         0
                     } else {
-                        value.parse().map_err(|e| invalid(&e))?
+                        query::integer(&value).map_err(|why| invalid(&why))?
                     };
                     options.limit = u64::try_from(limit).unwrap_or(0);
                 }
                 "continue" => options.continue_token = value.into_owned(),
                 "timeoutSeconds" if !value.is_empty() => {
-                    let seconds: i64 = value.parse().map_err(|e| invalid(&e))?;
+                    let seconds = query::integer(&value).map_err(|why| invalid(&why))?;
                     options.timeout_seconds = u64::try_from(seconds).ok();
                 }
                 "watch" => options.watch = parse_bool(&value),
@@ -208,41 +208,22 @@ impl WriteOptions {
             dry_run: !parse_dry_run(query)?.is_empty(),
             ..Self::default()
         };
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            match &*name {
-                "fieldManager" => {
-                    // apimachinery pkg/apis/meta/v1/validation: 128 bytes, printable.
-                    let path = FieldPath::new("fieldManager");
-                    if value.len() > MAX_FIELD_MANAGER_BYTES {
-                        let error = FieldError::too_long(path, MAX_FIELD_MANAGER_BYTES);
-                        return Err(InvalidOption::refused(&name, &value, error));
-                    }
-                    if let Some((at, c)) = value.char_indices().find(|(_, c)| c.is_control()) {
-                        let why = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
-                        return Err(InvalidOption::refused(
-                            &name,
-                            &value,
-                            FieldError::invalid(path, &*value, why),
-                        ));
-                    }
-                    options.field_manager = value.into_owned();
+        if let Some(value) = query::first(query, "fieldManager") {
+            options.field_manager = field_manager(&value)?;
+        }
+        if let Some(value) = query::first(query, "fieldValidation") {
+            options.field_validation = match &*value {
+                "" => None,
+                "Ignore" => Some(FieldValidation::Ignore),
+                "Warn" => Some(FieldValidation::Warn),
+                "Strict" => Some(FieldValidation::Strict),
+                other => {
+                    let supported = ["", "Ignore", "Strict", "Warn"];
+                    return Err(InvalidOption::unsupported("fieldValidation", other, &supported));
                 }
-                "fieldValidation" => {
-                    options.field_validation = match &*value {
-                        "" => None,
-                        "Ignore" => Some(FieldValidation::Ignore),
-                        "Warn" => Some(FieldValidation::Warn),
-                        "Strict" => Some(FieldValidation::Strict),
-                        other => {
-                            let supported = ["", "Ignore", "Strict", "Warn"];
-                            return Err(InvalidOption::unsupported(&name, other, &supported));
-                        }
-                    }
-                }
-                "force" => options.force = parse_bool(&value),
-                _ => {}
             }
         }
+        options.force = query::first(query, "force").is_some_and(|value| parse_bool(&value));
         Ok(options)
     }
 }
@@ -317,21 +298,15 @@ impl DeleteOptions {
             dry_run: parse_dry_run(query)?,
             ..Self::default()
         };
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            let invalid = |why: &dyn std::fmt::Display| InvalidOption::unreadable(&name, &value, why);
-            match &*name {
-                "gracePeriodSeconds" if !value.is_empty() => {
-                    options.grace_period_seconds = Some(value.parse().map_err(|e| invalid(&e))?);
-                }
-                "propagationPolicy" if !value.is_empty() => {
-                    options.propagation_policy = Some(value.parse()?);
-                }
-                "orphanDependents" if !value.is_empty() => {
-                    options.orphan_dependents = Some(parse_bool(&value))
-                }
-                _ => {}
-            }
+        if let Some(value) = query::first(query, "gracePeriodSeconds") {
+            let seconds = query::integer(&value);
+            options.grace_period_seconds =
+                Some(seconds.map_err(|why| InvalidOption::unreadable("gracePeriodSeconds", &value, &why))?);
         }
+        if let Some(value) = query::first(query, "propagationPolicy") {
+            options.propagation_policy = Some(value.parse()?);
+        }
+        options.orphan_dependents = query::first(query, "orphanDependents").map(|value| parse_bool(&value));
         Ok(options)
     }
 
@@ -384,6 +359,21 @@ impl InvalidOption {
     }
 }
 
+/// Who writes: at most 128 bytes that can be printed (apimachinery pkg/apis/meta/v1/validation `ValidateFieldManager`).
+fn field_manager(value: &str) -> Result<String, InvalidOption> {
+    let (name, path) = ("fieldManager", FieldPath::new("fieldManager"));
+    if value.len() > MAX_FIELD_MANAGER_BYTES {
+        let error = FieldError::too_long(path, MAX_FIELD_MANAGER_BYTES);
+        return Err(InvalidOption::refused(name, value, error));
+    }
+    if let Some((at, c)) = value.char_indices().find(|(_, c)| c.is_control()) {
+        let why = format!("invalid character U+{:04X} (at position {at})", u32::from(c));
+        let error = FieldError::invalid(path, value, why);
+        return Err(InvalidOption::refused(name, value, error));
+    }
+    Ok(value.to_owned())
+}
+
 /// As apimachinery converts query values (pkg/runtime/converter, `Convert_Slice_string_To_bool`): absent, empty or a word
 /// for true is true; only `false` and `0` are false.
 fn parse_bool(value: &str) -> bool {
@@ -393,7 +383,7 @@ fn parse_bool(value: &str) -> bool {
 /// All values of `dryRun` in a query, each of which must be `All` (apimachinery pkg/apis/meta/v1/validation `ValidateDryRun`).
 fn parse_dry_run(query: &str) -> Result<Vec<String>, InvalidOption> {
     let name = "dryRun";
-    let values: Vec<String> = form_urlencoded::parse(query.as_bytes())
+    let values: Vec<String> = query::parameters(query)
         .filter(|(found, _)| found == name)
         .map(|(_, value)| value.into_owned())
         .collect();

@@ -6,7 +6,7 @@
 
 use std::net::IpAddr;
 
-use kubewright_core::{FieldError, FieldPath, GroupKind, Status, StatusReason};
+use kubewright_core::{FieldError, FieldPath, GroupKind, Status, StatusReason, query};
 use serde_json::{Map, Value};
 
 use super::value::{int_at, list_at, str_at};
@@ -81,14 +81,10 @@ impl ConnectOptions {
     /// 400 for a number or a time that is none.
     pub(crate) fn from_query(query: &str) -> ApiResult<Self> {
         let mut options = Self::default();
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        for (name, value) in query::parameters(query) {
             let number = || {
-                let parsed = value.parse::<i64>().map(Some);
-                parsed.map_err(|_| {
-                    ApiError::from(Status::bad_request(format!(
-                        "strconv.ParseInt: parsing {value:?}: invalid syntax"
-                    )))
-                })
+                let parsed = query::integer(&value).map(Some);
+                parsed.map_err(|why| ApiError::from(Status::bad_request(why)))
             };
             match &*name {
                 "container" => options.container = value.into_owned(),
@@ -117,7 +113,7 @@ impl ConnectOptions {
         fields.insert("kind".into(), kind.into());
         fields.insert("apiVersion".into(), "v1".into());
         let is_of_streams = matches!(kind, "PodExecOptions" | "PodAttachOptions");
-        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        for (name, value) in query::parameters(query) {
             match &*name {
                 // Go takes everything for true that does not say otherwise.
                 "stdin" | "stdout" | "stderr" | "tty"

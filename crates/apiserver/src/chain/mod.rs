@@ -37,7 +37,7 @@ use self::audit_id::AuditId;
 use crate::authorization::{Access, Attempt};
 use crate::error::{ApiError, ApiResult};
 use crate::handlers::{self, Recorder};
-use crate::request::RequestInfo;
+use crate::request::{self, RequestInfo};
 use crate::server::Server;
 use crate::{authorization, compression, impersonation};
 
@@ -64,15 +64,20 @@ async fn in_time(
     warnings: &Recorder,
 ) -> ApiResult<Response<Body>> {
     let query = parts.uri.query().unwrap_or_default();
-    let info = RequestInfo::parse(&parts.method, parts.uri.path(), query);
+    let path = &*request::unescaped(parts.uri.path());
+    let info = RequestInfo::parse(&parts.method, path, query);
     let limit = deadline::of(info.as_ref(), query, server.options.request_timeout)?;
     // Boxed, since it holds all of a handler.
-    deadline::keep(limit, Box::pin(answer(server, parts, body, info, warnings))).await
+    deadline::keep(
+        limit,
+        Box::pin(answer(server, (parts, path), body, info, warnings)),
+    )
+    .await
 }
 
 async fn answer(
     server: &Arc<Server>,
-    parts: &Parts,
+    (parts, path): (&Parts, &str),
     body: Body,
     info: Option<RequestInfo<'_>>,
     warnings: &Recorder,
@@ -84,27 +89,24 @@ async fn answer(
             let verb = parts.method.as_str().to_ascii_lowercase();
             let access = match &info {
                 Some(info) => Access::Resource(Attempt::of(info)),
-                None => Access::Path {
-                    verb: &verb,
-                    path: parts.uri.path(),
-                },
+                None => Access::Path { verb: &verb, path },
             };
             impersonation::impersonate(identity, &rules, &access, &parts.headers)?
         }
         false => identity,
     };
-    if info.is_none() && authorization::is_always_allowed(&parts.method, parts.uri.path()) {
-        return paths::answer(server, parts).await;
+    if info.is_none() && authorization::is_always_allowed(&parts.method, path) {
+        return paths::answer(server, parts, path).await;
     }
     let rules = server.rules_for(&identity).await?;
     match info {
         Some(info) => {
             rules.authorize_resource(&identity, &info)?;
-            resources::answer(server, parts, body, identity, info).await
+            resources::answer(server, (parts, path), body, identity, info).await
         }
         None => {
-            rules.authorize_path(&identity, &parts.method, parts.uri.path())?;
-            paths::answer(server, parts).await
+            rules.authorize_path(&identity, &parts.method, path)?;
+            paths::answer(server, parts, path).await
         }
     }
 }

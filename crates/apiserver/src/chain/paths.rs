@@ -1,7 +1,5 @@
 //! Requests for paths that are no resources: health, version, discovery, OpenAPI, keys of tokens.
 
-use std::borrow::Cow;
-
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
 use kubewright_net::Body;
@@ -14,15 +12,14 @@ use crate::{discovery, health};
 /// Answers a request for a path.
 ///
 /// # Errors
-/// 404 where nothing is served, 405 for other methods than those that read.
-pub(super) async fn answer(server: &Server, parts: &Parts) -> ApiResult<Response<Body>> {
-    let path = &*clean(parts.uri.path());
-    if !matches!(parts.method, Method::GET | Method::HEAD) {
+/// 404 where nothing is served, 405 for other methods than GET where there is a table of routes.
+pub(super) async fn answer(server: &Server, parts: &Parts, path: &str) -> ApiResult<Response<Body>> {
+    let path = without_end(path);
+    if parts.method != Method::GET && !takes_any_method(server, path) {
         return match path.split('/').nth(1) {
-            Some("" | "healthz" | "livez" | "readyz" | "openapi" | ".well-known" | "openid") => {
-                Err(not_allowed())
-            }
-            _ if path == "/apis" || has_routes(server, path) => Err(not_allowed()),
+            Some(".well-known" | "openid") => Err(not_allowed()),
+            _ if has_routes(server, path) && !path.contains("//") => Err(not_allowed()),
+            _ if has_routes(server, path) => Err(not_found()),
             _ => Ok(page_not_found()),
         };
     }
@@ -64,7 +61,9 @@ fn has_routes(server: &Server, path: &str) -> bool {
     let mut segments = path.split('/').skip(1);
     match (segments.next(), segments.next()) {
         (Some("api" | "version"), _) => true,
-        (Some("apis"), Some(group)) => server.builtin.groups().iter().any(|known| known.name == group),
+        (Some("apis"), Some(group)) if !group.is_empty() => {
+            server.builtin.groups().iter().any(|known| known.name == group)
+        }
         _ => false,
     }
 }
@@ -74,17 +73,23 @@ fn page_not_found() -> Response<Body> {
     health::text(StatusCode::NOT_FOUND, "404 page not found\n".to_owned())
 }
 
-/// A path without doubled and trailing slashes.
-fn clean(path: &str) -> Cow<'_, str> {
-    if !path.contains("//") && (path.len() == 1 || !path.ends_with('/')) {
-        return Cow::Borrowed(path);
+/// Whether upstream answers here without a look at the method: what stands in no table of routes.
+fn takes_any_method(server: &Server, path: &str) -> bool {
+    let mut segments = path.split('/').skip(1);
+    match (segments.next(), segments.next(), segments.next()) {
+        (Some("" | "healthz" | "livez" | "readyz" | "openapi"), ..) => true,
+        (Some("apis"), _, None) => true,
+        (Some("apis"), ..) => !has_routes(server, path),
+        _ => false,
     }
-    let mut clean = String::with_capacity(path.len());
-    for segment in path.split('/').filter(|segment| !segment.is_empty()) {
-        clean.push('/');
-        clean.push_str(segment);
-    }
-    Cow::Owned(if clean.is_empty() { "/".to_owned() } else { clean })
+}
+
+/// A path without the slash at its end, where one may be: below the tables of routes.
+fn without_end(path: &str) -> &str {
+    let is_of_routes = ["/api/", "/apis/", "/version/"]
+        .iter()
+        .any(|root| path.starts_with(root));
+    path.strip_suffix('/').filter(|_| is_of_routes).unwrap_or(path)
 }
 
 #[cfg(test)]
@@ -92,15 +97,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slashes_count_once() {
+    fn slashes_at_the_end() {
         for (path, expect) in [
             ("/", "/"),
             ("/healthz", "/healthz"),
-            ("/healthz/", "/healthz"),
-            ("//apis///apps/", "/apis/apps"),
-            ("//", "/"),
+            ("/healthz/", "/healthz/"),
+            ("/version/", "/version"),
+            ("/apis/", "/apis"),
+            ("/apis/apps/", "/apis/apps"),
+            ("/openapi/v3/", "/openapi/v3/"),
+            ("//", "//"),
         ] {
-            assert_eq!(clean(path), expect);
+            assert_eq!(without_end(path), expect);
         }
     }
 }

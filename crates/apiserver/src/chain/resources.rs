@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use http::Response;
 use http::request::Parts;
+use http::{Method, Response};
 use kubewright_core::{Scope, Status, StatusReason};
 use kubewright_net::{Body, BodyError, Identity};
 
@@ -21,25 +21,25 @@ use crate::server::Server;
 /// 404 and 405 where there is nothing to be asked, 413 for a body that is too large, and those of the handlers.
 pub(super) async fn answer(
     server: &Arc<Server>,
-    parts: &Parts,
+    (parts, path): (&Parts, &str),
     body: Body,
     identity: Identity,
     info: RequestInfo<'_>,
 ) -> ApiResult<Response<Body>> {
     if info.goes_too_far() {
-        return paths::nothing(server, parts.uri.path());
+        return paths::nothing(server, path);
     }
     let find = || -> ApiResult<Arc<Resource>> {
         let registry = server.registry();
         let resource = registry.find(info.group, info.version, info.resource);
         let resource = resource.cloned().ok_or_else(not_found)?;
-        check_route(&info, resource.scope)?;
+        check_route(&info, &parts.method, &resource)?;
         Ok(resource)
     };
     // Nobody need send a body to where nothing is.
     let mut resource = match find() {
         Ok(resource) => resource,
-        Err(_) if !is_served(server, &info) => return paths::nothing(server, parts.uri.path()),
+        Err(error) if error.status().reason == StatusReason::NotFound => return paths::nothing(server, path),
         Err(error) => return Err(error),
     };
     let body = match info.verb {
@@ -52,10 +52,15 @@ pub(super) async fn answer(
             read
         }
     };
+    let is_custom_create = info.verb == Verb::Create && resource.model.custom().is_some();
     let mut call = Call {
         server,
         identity,
-        info: info.clone(),
+        info: RequestInfo {
+            // Upstream does not look for it there.
+            name: info.name.clone().filter(|_| !is_custom_create),
+            ..info.clone()
+        },
         resource,
         query: parts.uri.query().unwrap_or_default(),
         headers: &parts.headers,
@@ -79,18 +84,16 @@ pub(super) async fn answer(
         result = handlers::dispatch(&call, &body).await;
     }
     let mut warnings = call.warnings.take();
-    warnings.extend(call.resource.deprecation.clone());
+    let is_routed = |error: &ApiError| error.status().reason != StatusReason::MethodNotAllowed;
+    if result.as_ref().err().is_none_or(is_routed) {
+        warnings.extend(call.resource.deprecation.clone());
+    }
     if warnings.is_empty() {
         return result;
     }
     let mut response = result.unwrap_or_else(|error| failure(parts, error));
     handlers::warn(&mut response, &warnings);
     Ok(response)
-}
-
-fn is_served(server: &Server, info: &RequestInfo<'_>) -> bool {
-    let registry = server.registry();
-    registry.find(info.group, info.version, info.resource).is_some()
 }
 
 /// How often a write is tried whose definition changes meanwhile.
@@ -100,17 +103,36 @@ const STALE_TRIES: usize = 4;
 ///
 /// # Errors
 /// 404 for a path that no object can have: one in a namespace has no path without it, and a cluster's object none within one.
-/// 405 for a method that a collection or an object does not have: only collections are created in, only objects are updated.
-fn check_route(info: &RequestInfo<'_>, scope: Scope) -> ApiResult<()> {
-    let is_object = info.name.is_some();
-    match (scope, &info.namespace) {
+/// Otherwise those of [`check_builtin`] and [`check_custom`].
+fn check_route(info: &RequestInfo<'_>, method: &Method, resource: &Resource) -> ApiResult<()> {
+    match (resource.scope, &info.namespace) {
         (Scope::Cluster, Some(_)) => return Err(not_found()),
-        (Scope::Namespaced, None) if is_object => return Err(not_found()),
-        // The list of all namespaces can be read alone.
-        (Scope::Namespaced, None) if !matches!(info.verb, Verb::List | Verb::Watch) => {
-            return Err(not_allowed());
-        }
+        (Scope::Namespaced, None) if info.name.is_some() => return Err(not_found()),
         _ => {}
+    }
+    // The list of all namespaces can be read alone.
+    let is_of_all = resource.scope == Scope::Namespaced && info.namespace.is_none();
+    let is_read = matches!(info.verb, Verb::List | Verb::Watch);
+    match resource.model.custom() {
+        Some(_) if is_of_all && !is_read => Err(not_found()),
+        Some(_) => check_custom(info),
+        None if is_of_all && !is_read => Err(not_allowed()),
+        None => check_builtin(info, method, resource),
+    }
+}
+
+/// The table of routes of built-in kinds: only collections are created in, only objects are updated, and nothing is asked for by HEAD but
+/// through a proxy.
+///
+/// # Errors
+/// 405 for a method that a collection or an object does not have, 404 where there are no objects to be named.
+fn check_builtin(info: &RequestInfo<'_>, method: &Method, resource: &Resource) -> ApiResult<()> {
+    let is_object = info.name.is_some();
+    if is_object && info.subresource.is_empty() {
+        let mut verbs = ["get", "update", "patch", "delete"].into_iter();
+        if !verbs.any(|verb| resource.offers(verb)) {
+            return Err(not_found());
+        }
     }
     let fits = match info.verb {
         // Some subresources are made by create.
@@ -118,7 +140,24 @@ fn check_route(info: &RequestInfo<'_>, scope: Scope) -> ApiResult<()> {
         Verb::Update | Verb::Patch => is_object,
         _ => true,
     };
-    if fits { Ok(()) } else { Err(not_allowed()) }
+    match fits && (method != Method::HEAD || info.subresource == "proxy") {
+        true => Ok(()),
+        false => Err(not_allowed()),
+    }
+}
+
+/// There is no table for custom resources (apiextensions-apiserver pkg/apiserver/customresource_handler.go): a create looks at no name in
+/// the path.
+///
+/// # Errors
+/// 400 for a write that needs a name and has none.
+fn check_custom(info: &RequestInfo<'_>) -> ApiResult<()> {
+    match info.verb {
+        Verb::Update | Verb::Patch if info.name.is_none() => {
+            Err(Status::bad_request("name must be provided").into())
+        }
+        _ => Ok(()),
+    }
 }
 
 fn unreadable(error: BodyError) -> ApiError {

@@ -116,6 +116,12 @@ fn other_kind(value: &mut Value, api_version: &str, kind: &str, expect: &GroupVe
         _ => return KindFault::Unrecognized(format!("unexpected GroupVersion string: {api_version}")),
     };
     let found = GroupVersionKind::new(group, version, kind);
+    if OLD_VERSIONS.contains(&(kind, api_version)) && kind == expect.kind {
+        return KindFault::Version {
+            found: api_version.to_owned(),
+            expect: expect.api_version(),
+        };
+    }
     let Some(ty) = kinds::table()
         .kind(group, version, kind)
         .filter(|_| scheme_of(group) == scheme_of(&expect.group))
@@ -141,6 +147,13 @@ fn other_kind(value: &mut Value, api_version: &str, kind: &str, expect: &GroupVe
     KindFault::Other { found, expect, why }
 }
 
+/// Versions that upstream knows of kinds of subresources, yet serves nowhere (pkg/apis/autoscaling/v1, extensions/v1beta1, apps).
+const OLD_VERSIONS: [(&str, &str); 3] = [
+    ("Scale", "extensions/v1beta1"),
+    ("Scale", "apps/v1beta1"),
+    ("Scale", "apps/v1beta2"),
+];
+
 /// What upstream says of a kind that it does not know.
 pub(crate) fn no_kind(found: &GroupVersionKind) -> String {
     let (kind, version) = (&found.kind, found.api_version());
@@ -148,7 +161,7 @@ pub(crate) fn no_kind(found: &GroupVersionKind) -> String {
 }
 
 /// Where upstream registers its kinds, as its messages name it.
-const SCHEME: &str = "pkg/runtime/scheme.go:111";
+pub(crate) const SCHEME: &str = "pkg/runtime/scheme.go:111";
 
 /// Which of upstream's servers knows the kinds of a group: each has a scheme of its own.
 fn scheme_of(group: &str) -> u8 {
@@ -160,7 +173,7 @@ fn scheme_of(group: &str) -> u8 {
 }
 
 /// The internal type behind a kind, with its package, such as `apps.Deployment`.
-fn internal(group: &str, kind: &str) -> String {
+pub(crate) fn internal(group: &str, kind: &str) -> String {
     let package = match (group, kind) {
         ("" | "events.k8s.io", _) => "core",
         ("internal.apiserver.k8s.io", _) => "apiserverinternal",

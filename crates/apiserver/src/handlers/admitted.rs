@@ -100,7 +100,7 @@ impl<'a> Change<'a> {
         let (old_scale, new_scale) = (scale::of(self.old, paths), scale::of(&new, paths));
         let attributes = self.attributes(&new_scale, &old_scale);
         let mutated = admission::mutate(&attributes, Some(new_scale.clone())).await?;
-        let mutated = scale::check(self.call, mutated.unwrap_or_default())?;
+        let mutated = scale::admitted(self.call, mutated.unwrap_or_default())?;
         if mutated != new_scale {
             scale::set_replicas(&mut new, &mutated, paths);
         }

@@ -93,6 +93,9 @@ impl Config {
                 error.status().message
             )))
         })?;
+        if read.value.is_null() {
+            return Err(Status::bad_request("invalid object type: /, Kind=").into());
+        }
         if !read.value.is_object() {
             let found = codec::kind_of_json(&read.value);
             return Err(Status::bad_request(format!(

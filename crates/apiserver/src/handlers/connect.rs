@@ -6,7 +6,7 @@
 
 use http::header::{CONNECTION, UPGRADE};
 use http::{Response, StatusCode};
-use kubewright_core::Status;
+use kubewright_core::{Status, query};
 use kubewright_net::Body;
 use serde_json::Value;
 
@@ -21,8 +21,7 @@ use crate::storage::{Key, RangeRequest};
 /// Answers a connection.
 pub(crate) async fn connect(call: &Call<'_>, connection: Connection) -> ApiResult<Response<Body>> {
     let is_log = connection == Connection::Log;
-    let mut parameters = form_urlencoded::parse(call.query.as_bytes());
-    if !is_log && parameters.any(|(name, _)| name == "dryRun") {
+    if !is_log && query::first(call.query, "dryRun").is_some() {
         return Err(Status::bad_request("dryRun is not supported").into());
     }
     let options = ConnectOptions::from_query(call.query)?;

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::alphabet::URL_SAFE;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD, URL_SAFE_NO_PAD};
 use kubewright_core::Status;
 use serde::Serialize;
 use serde_json::Value;
@@ -40,7 +41,7 @@ pub(super) fn decode(text: &str, prefix: &KeyPrefix) -> ApiResult<Continuation> 
     let refuse = |why: &dyn fmt::Display| {
         Status::bad_request(format!("invalid continue token: continue key is not valid{why}"))
     };
-    let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|error| {
+    let bytes = LENIENT.decode(text).map_err(|error| {
         refuse(&format_args!(
             ": illegal base64 data at input byte {}",
             fault(&error, text)
@@ -76,9 +77,14 @@ fn fault(error: &base64::DecodeError, text: &str) -> usize {
     use base64::DecodeError::{InvalidByte, InvalidLastSymbol, InvalidLength, InvalidPadding};
     match error {
         InvalidByte(offset, _) | InvalidLastSymbol(offset, _) => *offset,
-        InvalidLength(_) | InvalidPadding => text.len(),
+        // Go names the character that is one too many.
+        InvalidLength(_) => text.len().saturating_sub(1),
+        InvalidPadding => text.len(),
     }
 }
+
+/// As Go decodes: bits that are left over count for nothing.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, NO_PAD.with_decode_allow_trailing_bits(true));
 
 /// Absent fields are empty, as Go reads them.
 #[derive(Default, Serialize)]
@@ -207,6 +213,12 @@ mod tests {
         check(&token(json!({})), Err(&other("")));
         check("nonsense!", Err(": illegal base64 data at input byte 8"));
         check("%%%", Err(": illegal base64 data at input byte 0"));
+        check("x", Err(": illegal base64 data at input byte 0"));
+        check("abcde", Err(": illegal base64 data at input byte 4"));
+        check(
+            "xy",
+            Err(": invalid character 'Ç' looking for beginning of value"),
+        );
         for (text, why) in [
             ("abc", "invalid character 'i' looking for beginning of value"),
             (

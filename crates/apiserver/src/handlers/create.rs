@@ -92,7 +92,7 @@ async fn try_store(
     resource
         .strategy
         .prepare_for_create(&mut object, &mut context.strategy())
-        .or_else(|errors| write::refuse(call, &name, &errors))?;
+        .or_else(|errors| write::unprepared(call, &name, &errors))?;
     let errors = resource
         .strategy
         .validate_create(&object, write::table_scope(call));

@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Response};
-use kubewright_core::{GroupResource, WriteOptions};
+use kubewright_core::{GroupResource, Status, WriteOptions};
 use kubewright_net::{Body, Identity};
 use serde_json::Value;
 
@@ -45,6 +45,7 @@ pub(crate) use route::generic;
 pub(crate) use warning::{Recorder, warn, write_headers as write_warnings};
 pub(crate) use websocket::hand_over;
 
+use crate::builtin::validation::names::{self, NameUse};
 use crate::chain::not_found;
 use crate::custom::CustomModel;
 use crate::error::{ApiError, ApiResult};
@@ -72,9 +73,13 @@ impl Call<'_> {
     /// The name in the path.
     ///
     /// # Errors
-    /// 404 where the path has none.
+    /// 404 where the path has none, 400 for one that nothing may have (apimachinery pkg/api/validation/path `IsValidPathSegmentName`).
     pub(crate) fn name(&self) -> ApiResult<&str> {
-        self.info.name.as_deref().ok_or_else(not_found)
+        let name = self.info.name.as_deref().ok_or_else(not_found)?;
+        match names::path_segment(name, NameUse::Whole).first() {
+            None => Ok(name),
+            Some(why) => Err(Status::bad_request(format!("Name parameter invalid: {name:?}: {why}")).into()),
+        }
     }
 
     /// The namespace in the path.

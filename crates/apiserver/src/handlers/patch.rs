@@ -4,8 +4,8 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{Response, StatusCode};
 use kubewright_core::{
-    FieldError, FieldPath, FieldValidation, GroupKind, PatchKind, Status, StatusDetails, StatusReason,
-    WriteOptions,
+    FieldError, FieldPath, FieldValidation, GroupKind, GroupVersionKind, PatchKind, Status, StatusDetails,
+    StatusReason, WriteOptions, query,
 };
 use kubewright_kinds as kinds;
 use kubewright_net::Body;
@@ -18,8 +18,8 @@ use super::response::Rendering;
 use super::{Call, apply, route, update, write};
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
-use crate::registry::Dialect;
 use crate::registry::path::MAX_FINDINGS;
+use crate::registry::{Dialect, Model, inconvertible};
 use crate::request::media::{self, MediaType};
 
 /// Patches the object that the path names.
@@ -46,7 +46,7 @@ pub(crate) async fn patch(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<B
 /// # Errors
 /// 422 where the query names `force`, which means nothing here.
 pub(super) fn check_force(call: &Call<'_>) -> ApiResult<()> {
-    if form_urlencoded::parse(call.query.as_bytes()).any(|(name, _)| name == "force") {
+    if query::first(call.query, "force").is_some() {
         let error = FieldError::forbidden(
             FieldPath::new("force"),
             "may not be specified for non-apply patch",
@@ -232,19 +232,69 @@ impl ReadPatch {
             PatchKind::Apply => Err(media::unsupported_media_type(&[])),
         }
     }
+
+    /// The same, decoded as an object of a kind; gives what strict decoding finds in it and in the patch.
+    ///
+    /// # Errors
+    /// Also 422 for what is no object of the kind.
+    pub(super) fn decode(
+        &self,
+        kind: (&GroupVersionKind, &Model),
+        current: &Value,
+        validation: FieldValidation,
+    ) -> ApiResult<(Value, Vec<String>)> {
+        let ty = kind.1.builtin_type();
+        let mut patched = self.apply_to(ty, current.clone())?;
+        let decoded = self.take_kind(kind.0, &mut patched);
+        let decoded = decoded.and_then(|dialect| write::decode_patched(kind, &mut patched, dialect));
+        let warnings = decoded.and_then(|unknown| {
+            let mut findings = self.findings.clone();
+            findings.extend(codec::findings(&[], &unknown));
+            write::judge_patched(validation, findings)
+        });
+        match warnings {
+            Ok(warnings) => Ok((patched, warnings)),
+            Err(why) => Err(self.refused(ty, current, why)),
+        }
+    }
+
+    /// By which decoder an object that was patched is read. What a strategic merge patch comes to is decoded as what the object is,
+    /// whatever it says (`DefaultUnstructuredConverter`).
+    ///
+    /// # Errors
+    /// Why what it says is no text.
+    fn take_kind(&self, gvk: &GroupVersionKind, patched: &mut Value) -> Result<Dialect, String> {
+        if self.kind != PatchKind::Strategic {
+            return Ok(Dialect::Json);
+        }
+        for (field, text) in [("apiVersion", gvk.api_version()), ("kind", gvk.kind.clone())] {
+            if !matches!(patched[field], Value::Null | Value::String(_)) {
+                return Err(inconvertible(&patched[field], &kinds::Value::String, "string"));
+            }
+            patched[field] = text.into();
+        }
+        Ok(Dialect::Unstructured)
+    }
+
+    /// 422 for a patch whose result does not decode. Upstream shows a strategic merge patch, and of the others what they come to.
+    fn refused(&self, ty: Option<&'static kinds::Type>, current: &Value, why: String) -> ApiError {
+        let shown = match self.kind {
+            PatchKind::Strategic => Ok(kubewright_smd::go_print(&self.body)),
+            _ => self
+                .apply_to(ty, current.clone())
+                .map(|patched| patched.to_string()),
+        };
+        shown.map_or_else(|error| error, |shown| refused(shown, why))
+    }
 }
 
 fn patched(call: &Call<'_>, patch: &ReadPatch, current: &Value, options: &WriteOptions) -> ApiResult<Value> {
     // The patched object keeps the version of the present one, so it conflicts only where the patch sets another.
     let ty = call.resource.model.builtin_type();
     let mut patched = patch.apply_to(ty, current.clone())?;
-    let mut dialect = Dialect::Json;
-    if patch.kind == PatchKind::Strategic {
-        // It is decoded as what the object is, whatever it says (`DefaultUnstructuredConverter`).
-        dialect = Dialect::Unstructured;
-        patched["apiVersion"] = call.resource.api_version().into();
-        patched["kind"] = call.resource.kind.as_str().into();
-    }
+    let dialect = patch
+        .take_kind(&call.resource.gvk(), &mut patched)
+        .map_err(|why| patch.refused(ty, current, why))?;
     let has_no_kind = patched["kind"].is_null() || patched["kind"] == "";
     if call.resource.model.custom().is_some() && has_no_kind {
         let shown = patched.to_string();
@@ -254,16 +304,8 @@ fn patched(call: &Call<'_>, patch: &ReadPatch, current: &Value, options: &WriteO
     write::check_custom_kind(call, &patched)?;
     let findings = patch.findings.clone();
     let validation = options.field_validation.unwrap_or(FieldValidation::Warn);
-    let mut object = write::reshape(call, patched, findings, validation, dialect).map_err(|why| {
-        // Upstream shows a strategic merge patch, and of the others what they come to.
-        let shown = match patch.kind {
-            PatchKind::Strategic => Ok(kubewright_smd::go_print(&patch.body)),
-            _ => patch
-                .apply_to(ty, current.clone())
-                .map(|patched| patched.to_string()),
-        };
-        shown.map_or_else(|error| error, |shown| refused(shown, why))
-    })?;
+    let mut object = write::reshape(call, patched, findings, validation, dialect)
+        .map_err(|why| patch.refused(ty, current, why))?;
     through_storage(call, &mut object);
     metadata::place_named(call, &mut object)?;
     metadata::dedup_owners(call, &mut object, OwnersOf::Patch);

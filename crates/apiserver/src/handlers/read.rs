@@ -1,7 +1,7 @@
 //! Get.
 
 use http::{Response, StatusCode};
-use kubewright_core::Status;
+use kubewright_core::{Status, query};
 use kubewright_net::Body;
 
 use super::Call;
@@ -49,7 +49,7 @@ pub(crate) async fn get(call: &Call<'_>) -> ApiResult<Response<Body>> {
 fn asked_version(query: &str) -> ApiResult<AskedVersion> {
     let mut version = None;
     let mut export = None;
-    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+    for (name, value) in query::parameters(query) {
         match &*name {
             "resourceVersion" if version.is_none() => version = Some(AskedVersion::read(&value)),
             "export" if export.is_none() => {

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use jiff::Timestamp;
-use kubewright_core::Status;
+use kubewright_core::{Status, StatusReason, query};
 use kubewright_kinds::protobuf::{self, Versionless};
 use kubewright_net::Body;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::list_body::{self, ItemForm};
+use super::metadata::server_error;
 use super::{Call, all_from_storage, from_storage};
 use crate::builtin::conversion;
 use crate::codec;
@@ -37,7 +38,7 @@ impl<'a> Rendering<'a> {
     /// # Errors
     /// 406 when nothing of it is offered, 400 for an `includeObject` that is none.
     pub(crate) fn new(call: &'a Call<'_>) -> ApiResult<Self> {
-        let accepted = media::negotiate(call.headers, call.query, endpoint(&call.resource))?;
+        let accepted = media::negotiate(call.headers, call.query, endpoint(call))?;
         Ok(Self::with(&call.resource, accepted, include_object(call.query)?))
     }
 
@@ -46,7 +47,7 @@ impl<'a> Rendering<'a> {
     /// # Errors
     /// As [`Rendering::new`], and 406 for what cannot be a stream.
     pub(crate) fn for_stream(call: &'a Call<'_>) -> ApiResult<Self> {
-        let accepted = media::negotiate_stream(call.headers, call.query, endpoint(&call.resource))?;
+        let accepted = media::negotiate_stream(call.headers, call.query, endpoint(call))?;
         Ok(Self::with(&call.resource, accepted, include_object(call.query)?))
     }
 
@@ -123,6 +124,9 @@ impl<'a> Rendering<'a> {
         let shaped = match self.accepted.shape {
             Shape::Object => return self.answer(code, self.encode(object)),
             Shape::Metadata(version) => partial(object, version),
+            Shape::MetadataList(_) => {
+                return self.answer(code, Err(self.no_list(object)));
+            }
             Shape::Table(version) => {
                 let rows = vec![printer.row(object, self.include, version, self.now)];
                 table::table(&object["metadata"], rows, Some(&printer.columns()), version)
@@ -171,7 +175,8 @@ impl<'a> Rendering<'a> {
                 "metadata": metadata,
                 "items": objects.map(|object| form.shape(object)).collect::<Vec<_>>(),
             }),
-            Shape::Metadata(version) => json!({
+            Shape::Metadata(_) => return Err(self.no_object()),
+            Shape::MetadataList(version) => json!({
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": version.api_version(),
                 "metadata": metadata,
@@ -210,13 +215,39 @@ impl<'a> Rendering<'a> {
     pub(crate) fn event_object(&self, object: &Value, is_first: bool) -> Value {
         match self.accepted.shape {
             Shape::Object => object.clone(),
-            Shape::Metadata(version) => partial(object, version),
+            Shape::Metadata(version) | Shape::MetadataList(version) => partial(object, version),
             Shape::Table(version) => {
                 let rows = vec![self.resource.printer.row(object, self.include, version, self.now)];
                 let columns = is_first.then(|| self.resource.printer.columns());
                 table::table(&object["metadata"], rows, columns.as_deref(), version)
             }
         }
+    }
+
+    /// The metadata of one object was asked for, and this is a list (apiserver pkg/endpoints/handlers/response.go
+    /// `asPartialObjectMetadata`).
+    fn no_object(&self) -> ApiError {
+        let found = match self.resource.model.custom() {
+            Some(_) => "unstructured.UnstructuredList".to_owned(),
+            None => codec::internal(&self.resource.group, &self.resource.list_kind),
+        };
+        let why =
+            format!("you requested PartialObjectMetadata, but the requested object is a list (*{found})");
+        Status::failure(StatusReason::NotAcceptable, why).into()
+    }
+
+    /// The other way around (`asPartialObjectMetadataList`).
+    fn no_list(&self, object: &Value) -> ApiError {
+        if self.resource.model.custom().is_some() {
+            return server_error("content is not a list".to_owned());
+        }
+        let text = |field: &str| object[field].as_str().unwrap_or_default();
+        let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
+        let found = codec::internal(group, text("kind"));
+        let why = format!(
+            "you requested PartialObjectMetadataList, but the requested object is not a list (*{found})"
+        );
+        Status::failure(StatusReason::NotAcceptable, why).into()
     }
 
     fn list_protobuf(&self, metadata: &Value, items: &[StoredObject]) -> ApiResult<Bytes> {
@@ -256,16 +287,23 @@ impl<'a> Rendering<'a> {
 }
 
 /// What an endpoint for this resource can answer with.
-fn endpoint(resource: &Resource) -> Endpoint {
-    match resource.model.custom() {
-        Some(_) => Endpoint::Custom,
-        None => Endpoint::Builtin,
+fn endpoint(call: &Call<'_>) -> Endpoint {
+    if call.resource.model.custom().is_some() {
+        return Endpoint::Custom;
+    }
+    let has_no_table = match call.resource.subresource(call.info.subresource) {
+        Some(part) => part.is_act(),
+        None => call.resource.is_review(),
+    };
+    match has_no_table {
+        true => Endpoint::Untabled,
+        false => Endpoint::Builtin,
     }
 }
 
 fn include_object(query: &str) -> ApiResult<IncludeObject> {
     let mut include = IncludeObject::Metadata;
-    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+    for (name, value) in query::parameters(query) {
         if name == "includeObject" {
             include = IncludeObject::from_query(&value).ok_or_else(|| {
                 ApiError::from(Status::bad_request(format!(

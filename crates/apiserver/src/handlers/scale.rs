@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use kubewright_core::{
-    FieldError, FieldPath, GroupKind, GroupResource, GroupVersionKind, PatchKind, Status, WriteOptions,
+    FieldError, FieldPath, FieldValidation, GroupKind, GroupResource, GroupVersionKind, PatchKind, Status,
+    StatusReason, WriteOptions,
 };
 use kubewright_kinds as kinds;
 use kubewright_net::Body;
@@ -11,12 +12,11 @@ use serde_json::{Map, Value, json};
 
 use super::response::Rendering;
 use super::write::{self, Written, meta};
-use super::{Call, apply, from_storage, metadata, patch, update};
+use super::{Call, apply, from_storage, metadata, patch, subresource, update};
 use crate::codec;
 use crate::error::{ApiError, ApiResult};
 use crate::fieldmanager::ScaleOwners;
-use crate::registry::ScalePaths;
-use crate::request::media;
+use crate::registry::{Dialect, Model, ScalePaths};
 
 /// Answers with the scale of an object.
 pub(crate) async fn get(call: &Call<'_>, paths: &ScalePaths) -> ApiResult<Response<Body>> {
@@ -48,11 +48,12 @@ pub(crate) async fn get(call: &Call<'_>, paths: &ScalePaths) -> ApiResult<Respon
 /// Sets the number of replicas from a `Scale`.
 pub(crate) async fn update(call: &Call<'_>, paths: &ScalePaths, body: &Bytes) -> ApiResult<Response<Body>> {
     let options = write::options(call)?;
-    let wanted = place(call, codec::read(body, media::body_format(call.headers)?)?.value)?;
+    let wanted = place(call, read(call, body, &options)?)?;
     let owners = owners(call, &options);
     write(call, paths, &options, &owners, |scale| {
         update::check_uid(call, meta(&wanted, "uid"), meta(scale, "uid"))?;
-        Ok(owners.update(scale, check(call, wanted.clone())?))
+        check(call, &wanted)?;
+        Ok(owners.update(scale, wanted.clone()))
     })
     .await
 }
@@ -67,19 +68,41 @@ pub(crate) async fn patch(call: &Call<'_>, paths: &ScalePaths, body: &Bytes) -> 
         return write(call, paths, &options, &owners, |scale| {
             let merged = owners.apply(scale, &config.object, apply::force(&options));
             config.check(call)?;
-            patched(call, scale, merged.map_err(|error| apply::refused(&error))?)
+            placed(call, scale, merged.map_err(|error| apply::refused(&error))?)
         })
         .await;
     }
     let options = write::options(call)?;
     patch::check_force(call)?;
     let patch = patch::read(kind, body)?;
+    let model = Model::Builtin(scale_type()?);
+    let validation = options.field_validation.unwrap_or(FieldValidation::Warn);
     let owners = owners(call, &options);
     write(call, paths, &options, &owners, |scale| {
-        let patched = patched(call, scale, patch.apply_to(scale_type(), scale.clone())?)?;
+        let (patched, warnings) = patch.decode((&scale_kind(), &model), scale, validation)?;
+        let patched = placed(call, scale, patched)?;
+        call.warnings.add(warnings);
         Ok(owners.update(scale, patched))
     })
     .await
+}
+
+/// Reads a body as a `Scale`.
+///
+/// # Errors
+/// 400 for one that is none. Of custom resources nobody is told why, since upstream asks a scheme of kinds that has no `Scale`.
+fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> ApiResult<Value> {
+    let read = subresource::read(call, body, options, &scale_kind(), &[]);
+    match (read, call.resource.model.custom()) {
+        (Err(error), Some(_)) if error.status().reason == StatusReason::BadRequest => {
+            let why = format!(
+                "no kind is registered for the type v1.Scale in scheme {:?}",
+                codec::SCHEME
+            );
+            Err(Status::bad_request(why).into())
+        }
+        (read, _) => read,
+    }
 }
 
 fn owners(call: &Call<'_>, options: &WriteOptions) -> ScaleOwners {
@@ -124,8 +147,11 @@ async fn write(
     Ok(rendering.scale(StatusCode::OK, &scale))
 }
 
-fn scale_type() -> Option<&'static kinds::Type> {
-    kinds::table().kind("autoscaling", "v1", "Scale")
+/// # Errors
+/// 500 without the kind in the table, where it always is.
+fn scale_type() -> ApiResult<&'static kinds::Type> {
+    let ty = kinds::table().kind("autoscaling", "v1", "Scale");
+    ty.ok_or_else(|| Status::internal_error("there is no kind Scale").into())
 }
 
 fn scale_kind() -> GroupVersionKind {
@@ -147,8 +173,9 @@ fn place(call: &Call<'_>, mut scale: Value) -> ApiResult<Value> {
 /// # Errors
 /// Those of [`place`] and [`check`], and 409 for the scale of an object with another uid (`scaleUpdatedObjectInfo` in
 /// `pkg/registry/apps/deployment/storage/storage.go`).
-fn patched(call: &Call<'_>, scale: &Value, patched: Value) -> ApiResult<Value> {
-    let patched = check(call, place(call, patched)?)?;
+fn placed(call: &Call<'_>, scale: &Value, patched: Value) -> ApiResult<Value> {
+    let patched = place(call, patched)?;
+    check(call, &patched)?;
     let (wanted, found) = (meta(&patched, "uid"), meta(scale, "uid"));
     if !wanted.is_empty() && wanted != found {
         let resource = call.group_resource();
@@ -162,29 +189,26 @@ fn patched(call: &Call<'_>, scale: &Value, patched: Value) -> ApiResult<Value> {
 /// Checks the number of a `Scale`.
 ///
 /// # Errors
-/// 422 for a negative number, 400 for what is none.
-pub(super) fn check(call: &Call<'_>, scale: Value) -> ApiResult<Value> {
-    let name = call.name()?;
-    let kind = GroupKind::new("autoscaling", "Scale");
+/// 422 for a negative number. Of custom resources, the rules look at the object afterwards.
+fn check(call: &Call<'_>, scale: &Value) -> ApiResult<()> {
+    let replicas = scale.pointer("/spec/replicas").and_then(Value::as_i64);
+    let Some(replicas) = replicas.filter(|n| *n < 0 && call.resource.model.custom().is_none()) else {
+        return Ok(());
+    };
     let path = FieldPath::new("spec").child("replicas");
-    match scale.pointer("/spec/replicas") {
-        None | Some(Value::Null) => {}
-        Some(replicas) => match replicas.as_i64().and_then(|n| i32::try_from(n).ok()) {
-            Some(n) if n >= 0 => {}
-            // The rules of custom resources look at the object afterwards.
-            Some(_) if call.resource.model.custom().is_some() => {}
-            Some(n) => {
-                let error = FieldError::invalid(path, n, "must be greater than or equal to 0");
-                return Err(Status::invalid(&kind, name, &[error]).into());
-            }
-            None => {
-                let why = format!(
-                    "json: cannot unmarshal {replicas} into Go struct field ScaleSpec.{path} of type int32"
-                );
-                return Err(codec::cannot_be_handled(&scale_kind(), &why));
-            }
-        },
-    }
+    let error = FieldError::invalid(path, replicas, "must be greater than or equal to 0");
+    Err(Status::invalid(&GroupKind::new("autoscaling", "Scale"), call.name()?, &[error]).into())
+}
+
+/// What admission made of a `Scale`.
+///
+/// # Errors
+/// 400 for what is none, and those of [`check`].
+pub(super) fn admitted(call: &Call<'_>, mut scale: Value) -> ApiResult<Value> {
+    let model = Model::Builtin(scale_type()?);
+    write::decode_patched((&scale_kind(), &model), &mut scale, Dialect::Json)
+        .map_err(|why| codec::cannot_be_handled(&scale_kind(), &why))?;
+    check(call, &scale)?;
     Ok(scale)
 }
 

@@ -194,7 +194,7 @@ fn prepare(
         resource
             .strategy
             .prepare_for_update(new, old, &mut context.strategy())
-            .or_else(|errors| write::refuse(call, &name, &errors))?;
+            .or_else(|errors| write::unprepared(call, &name, &errors))?;
     } else {
         resource
             .strategy

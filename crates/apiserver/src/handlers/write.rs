@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Response;
 use kubewright_core::{
-    FieldError, FieldPath, FieldValidation, GroupKind, GroupVersionKind, Status, WriteOptions,
+    FieldError, FieldErrorKind, FieldPath, FieldValidation, GroupKind, GroupVersionKind, Status, WriteOptions,
 };
 use kubewright_kinds::Scope as TableScope;
 use kubewright_net::Body;
@@ -22,7 +22,7 @@ use crate::builtin::{shown, validation};
 use crate::codec::{self, Decoder};
 use crate::custom::{rules, scale};
 use crate::error::{ApiError, ApiResult};
-use crate::registry::Dialect;
+use crate::registry::{Dialect, Model};
 use crate::request::{Verb, media};
 use crate::storage::{Encoded, KeyPrefix, RangeRequest, StoredObject};
 
@@ -162,20 +162,45 @@ pub(crate) fn reshape(
     validation: FieldValidation,
     dialect: Dialect,
 ) -> Result<Value, String> {
-    codec::expect_kind(&mut object, &call.resource.gvk()).map_err(|fault| fault.step())?;
-    let found = call.resource.model.normalize_as(&mut object, dialect);
-    if let Some(error) = found.type_error {
-        return Err(error);
+    let (gvk, model) = (call.resource.gvk(), &call.resource.model);
+    let unknown = decode_patched((&gvk, model), &mut object, dialect)?;
+    findings.extend(codec::findings(&[], &unknown));
+    call.warnings.add(judge_patched(validation, findings)?);
+    Ok(complete(call, object))
+}
+
+/// Decodes what a patch came to; gives the paths of fields that the kind does not have.
+///
+/// # Errors
+/// Why it cannot be an object of the kind.
+pub(super) fn decode_patched(
+    (gvk, model): (&GroupVersionKind, &Model),
+    object: &mut Value,
+    dialect: Dialect,
+) -> Result<Vec<String>, String> {
+    codec::expect_kind(object, gvk).map_err(|fault| fault.step())?;
+    let found = model.normalize_as(object, dialect);
+    match found.type_error {
+        Some(error) => Err(error),
+        None => Ok(found.unknown_fields),
     }
-    findings.extend(codec::findings(&[], &found.unknown_fields));
+}
+
+/// What the client is to be warned of.
+///
+/// # Errors
+/// The findings, where they are to be refused.
+pub(super) fn judge_patched(
+    validation: FieldValidation,
+    findings: Vec<String>,
+) -> Result<Vec<String>, String> {
     match validation {
         FieldValidation::Strict if !findings.is_empty() => {
-            return Err(format!("strict decoding error: {}", findings.join(", ")));
+            Err(format!("strict decoding error: {}", findings.join(", ")))
         }
-        FieldValidation::Strict | FieldValidation::Ignore => {}
-        FieldValidation::Warn => call.warnings.add(findings),
+        FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
+        FieldValidation::Warn => Ok(findings),
     }
-    Ok(complete(call, object))
 }
 
 /// Gives an object of the kind what every object has.
@@ -310,6 +335,16 @@ pub(crate) fn refuse(call: &Call<'_>, name: &str, errors: &[FieldError]) -> ApiR
     };
     let errors: Vec<FieldError> = errors.iter().map(|error| shown::error(ty, error)).collect();
     Err(Status::invalid(&kind, name, &errors).into())
+}
+
+/// What the preparation of an object refuses: 422, or 500 where the server itself could not give it what it needs.
+pub(crate) fn unprepared(call: &Call<'_>, name: &str, errors: &[FieldError]) -> ApiResult<()> {
+    match errors {
+        [error] if error.kind == FieldErrorKind::Internal => {
+            Err(Status::internal_error(&error.detail).into())
+        }
+        errors => refuse(call, name, errors),
+    }
 }
 
 /// The scope in the words of the table of kinds, in which strategies are written.

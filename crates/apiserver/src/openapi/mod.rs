@@ -23,6 +23,7 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use jiff::{SignedDuration, Timestamp};
+use kubewright_core::query;
 use kubewright_net::Body;
 pub use kubewright_schema::openapi::Descriptions;
 use kubewright_schema::openapi::NoDescriptions;
@@ -108,9 +109,7 @@ impl OpenApi {
         let Some(format) = accepted(headers, &V3_PROTOBUF) else {
             return Some(bare(StatusCode::NOT_ACCEPTABLE));
         };
-        let asked = form_urlencoded::parse(query.as_bytes())
-            .find(|(key, _)| key == "hash")
-            .map(|(_, value)| value);
+        let asked = query::first(query, "hash");
         if asked.as_ref().is_some_and(|asked| *asked != *hash) {
             return Some(moved(name, hash));
         }

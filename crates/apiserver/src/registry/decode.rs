@@ -20,7 +20,7 @@ pub(super) enum Precision {
 
 /// What the converter of trees says of a value that it cannot make one of `kind`, which Go calls `expected` (apimachinery
 /// pkg/runtime/converter.go `fromUnstructured`).
-pub(super) fn inconvertible(value: &Value, kind: &Kind, expected: &str) -> String {
+pub(crate) fn inconvertible(value: &Value, kind: &Kind, expected: &str) -> String {
     let found = match value {
         Value::Null => "invalid",
         Value::Bool(_) => "bool",

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 pub use builtin::InvalidRuntimeConfig;
 pub(crate) use builtin::RuntimeConfig;
+pub(crate) use decode::inconvertible;
 pub(crate) use model::Model;
 pub(crate) use normalize::Dialect;
 pub(crate) use resource::{Resource, ScalePaths, Subresource, SubresourceKind};

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::decode::{self, Precision};
 use super::model::Normalized;
 use super::path::{MAX_FINDINGS, Path};
-use crate::builtin::value::is_zero;
+use crate::builtin::{self, value::is_zero};
 use crate::codec::kind_of_json;
 
 /// By which of upstream's decoders a value is read.
@@ -87,7 +87,7 @@ impl<'a> Normalizer<'a> {
                 self.stack.pop();
                 self.inside = inside;
             }
-            if value.is_null() || is_never_written(field, value) {
+            if value.is_null() || is_never_written(field, value) && !is_told_from_none(ty, field) {
                 dropped.push(name.clone());
             }
         }
@@ -282,6 +282,11 @@ fn converted(kind: &kinds::Value, value: &mut Value) {
 
 fn is_int32(value: &Value) -> bool {
     value.as_i64().is_some_and(|number| i32::try_from(number).is_ok())
+}
+
+/// Whether an empty list of this field is another thing than none, to defaults and validation; none of it is stored.
+fn is_told_from_none(ty: &kinds::Type, field: &kinds::Field) -> bool {
+    builtin::defaults::EMPTY_IS_NOT_NONE.contains(&(ty.name, field.name))
 }
 
 /// Whether Go would leave the field out or write `null`: a zero value of a plain type, or an empty list or map.

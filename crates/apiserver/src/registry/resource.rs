@@ -82,6 +82,14 @@ pub(crate) struct ScalePaths {
     pub(crate) selector: Option<Vec<String>>,
 }
 
+impl Subresource {
+    /// Whether it is something that is done: what is sent is of a kind that nothing is stored of, and has no table.
+    pub(crate) fn is_act(&self) -> bool {
+        use SubresourceKind::{Binding, Eviction, Token};
+        matches!(self.behaviour, Binding | Eviction | Token)
+    }
+}
+
 impl Resource {
     /// What stands in `apiVersion`.
     pub(crate) fn api_version(&self) -> String {

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use kubewright_core::Status;
+use kubewright_core::{Status, query};
 
 use crate::error::ApiResult;
 
@@ -13,11 +13,7 @@ use crate::error::ApiResult;
 /// # Errors
 /// 400 for what is no duration in Go's syntax.
 pub(crate) fn time_limit(query: &str, most: Duration) -> ApiResult<Duration> {
-    if !query.contains("timeout") {
-        return Ok(most);
-    }
-    let asked = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "timeout");
-    let Some((_, text)) = asked.filter(|(_, text)| !text.is_empty()) else {
+    let Some(text) = query::first(query, "timeout").filter(|text| !text.is_empty()) else {
         return Ok(most);
     };
     match parse(&text) {

@@ -68,14 +68,18 @@ impl<'a> RequestInfo<'a> {
         self.subresource != "proxy" && !self.beyond.trim_start_matches('/').is_empty()
     }
 
-    /// Takes a path apart; `None` when it names no resource, or nothing that could be one.
+    /// Takes a path without escapes apart; `None` when it names no resource, or nothing that could be one. Doubled slashes lead nowhere, but
+    /// for an empty namespace, which is none.
     ///
     /// A list that watches by its query has another verb. A path that names an object gets it, whatever the query says.
     pub(crate) fn parse(method: &Method, path: &'a str, query: &str) -> Option<Self> {
-        let mut segments = Segments(path);
+        let mut segments = Segments(path.strip_prefix('/').unwrap_or(path));
         let (group, version) = match segments.next()? {
             "api" => ("", segments.next()?),
-            "apis" => (segments.next()?, segments.next()?),
+            "apis" => (
+                segments.next().filter(|group| !group.is_empty())?,
+                segments.next()?,
+            ),
             _ => return None,
         };
         let mut rest = segments;
@@ -99,6 +103,11 @@ impl<'a> RequestInfo<'a> {
         } else {
             (None, first, rest.next(), rest.next().unwrap_or(""))
         };
+        let is_empty = |segment: Option<&str>| segment == Some("");
+        if version.is_empty() || resource.is_empty() || is_empty(name) {
+            return None;
+        }
+        let namespace = namespace.filter(|namespace| !namespace.is_empty());
         // What follows a proxy is a path on the other side.
         let beyond = match rest.0 {
             "" if path.ends_with('/') => "/",
@@ -122,46 +131,40 @@ impl<'a> RequestInfo<'a> {
             verb,
             group,
             version,
-            namespace: namespace.map(decode),
+            namespace: namespace.map(Cow::Borrowed),
             resource,
             subresource,
-            name: name.map(decode),
+            name: name.map(Cow::Borrowed),
             selected: is_selecting.then(|| selected_name(query)).flatten(),
             beyond,
         })
     }
 }
 
-/// The segments of a path that are not empty. Paths are short: a plain loop over them is faster than the searcher of `split`, and this
-/// is done for each request.
+/// The segments of a path, without the slashes at its end. Paths are short: a plain loop over them is faster than the searcher of `split`,
+/// and this is done for each request.
 struct Segments<'a>(&'a str);
 
 impl<'a> Iterator for Segments<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {
-        loop {
-            if self.0.is_empty() {
-                return None;
-            }
-            let end = self.0.bytes().position(|byte| byte == b'/');
-            let (segment, rest) = end.map_or((self.0, ""), |end| (&self.0[..end], &self.0[end + 1..]));
-            self.0 = rest;
-            if !segment.is_empty() {
-                return Some(segment);
-            }
+        if self.0.bytes().all(|byte| byte == b'/') {
+            return None;
         }
+        let end = self.0.bytes().position(|byte| byte == b'/');
+        let (segment, rest) = end.map_or((self.0, ""), |end| (&self.0[..end], &self.0[end + 1..]));
+        self.0 = rest;
+        Some(segment)
     }
 }
 
-/// Undoes percent-encoding; text that is not UTF-8 afterwards stays as it was and will name no object.
-fn decode(segment: &str) -> Cow<'_, str> {
-    if !segment.as_bytes().contains(&b'%') {
-        return Cow::Borrowed(segment);
+/// A path without its escapes, as everything looks at it (Go's `URL.Path`). What is then no UTF-8 is marked as lost, and names nothing.
+pub(crate) fn unescaped(path: &str) -> Cow<'_, str> {
+    if !path.as_bytes().contains(&b'%') {
+        return Cow::Borrowed(path);
     }
-    percent_encoding::percent_decode_str(segment)
-        .decode_utf8()
-        .unwrap_or(Cow::Borrowed(segment))
+    percent_encoding::percent_decode_str(path).decode_utf8_lossy()
 }
 
 #[cfg(test)]
@@ -170,7 +173,7 @@ mod tests {
 
     fn check(method: &str, path: &str, expect: Option<&str>) {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
-        let found = RequestInfo::parse(&method, path, "").map(|info| {
+        let found = RequestInfo::parse(&method, &unescaped(path), "").map(|info| {
             format!(
                 "{} {}/{} {} {}{} {}",
                 info.verb.as_str(),
@@ -289,9 +292,19 @@ mod tests {
             ),
             (
                 "POST",
-                "//apis//apps/v1/namespaces/a/deployments",
-                Some("create apps/v1 a deployments -"),
+                "/apis/apps/v1/namespaces//deployments",
+                Some("create apps/v1 - deployments -"),
             ),
+            ("GET", "/api/v1/namespaces/a/pods/b//", Some("get /v1 a pods b")),
+            ("GET", "//api/v1/pods", None),
+            ("GET", "/api//v1/pods", None),
+            ("GET", "/apis//v1/pods", None),
+            ("GET", "/api/v1//pods", None),
+            ("GET", "/api/v1/namespaces/a//pods", None),
+            ("GET", "/api/v1/namespaces/a/pods//b", None),
+            ("GET", "/api/v1/namespaces//status", None),
+            ("GET", "/%61pi/v1/%70ods", Some("list /v1 - pods -")),
+            ("GET", "/api/v1/namespaces/a%2Fpods", Some("list /v1 a pods -")),
             (
                 "GET",
                 "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode",

@@ -7,7 +7,9 @@
 
 use std::borrow::Cow;
 
-use kubewright_core::{FieldError, FieldPath, FieldSelector, GroupKind, LabelSelector, Status, VersionMatch};
+use kubewright_core::{
+    FieldError, FieldPath, FieldSelector, GroupKind, LabelSelector, Status, VersionMatch, query,
+};
 
 use crate::error::{ApiError, ApiResult};
 use crate::storage::Revision;
@@ -159,20 +161,15 @@ impl ReadOptions {
 impl AskedVersion {
     /// Reads the value of `resourceVersion` (apiserver pkg/storage/api_object_versioner.go `ParseResourceVersion`).
     pub(crate) fn read(text: &str) -> Self {
-        match (text, text.parse::<u64>()) {
+        match (text, query::unsigned(text)) {
             ("", _) => Self::Unset,
             ("0", _) => Self::Any,
-            // Go takes no sign here, Rust does.
-            (_, Ok(version)) if !text.starts_with('+') => Self::At(Revision(version)),
-            (_, result) => {
-                let is_too_great = result.is_err_and(|error| is_out_of_range(&error));
-                let why = go_parse_error("ParseUint", text, is_too_great);
-                Self::Malformed(Box::new(FieldError::invalid(
-                    FieldPath::new("resourceVersion"),
-                    text,
-                    why,
-                )))
-            }
+            (_, Ok(version)) => Self::At(Revision(version)),
+            (_, Err(why)) => Self::Malformed(Box::new(FieldError::invalid(
+                FieldPath::new("resourceVersion"),
+                text,
+                why,
+            ))),
         }
     }
 }
@@ -180,15 +177,13 @@ impl AskedVersion {
 /// Whether a query asks for a watch: read before everything else, since it makes another verb of a list, and also where the rest
 /// cannot be read (apiserver pkg/endpoints/request/requestinfo.go).
 pub(crate) fn is_watch(query: &str) -> bool {
-    query.contains("watch") && Raw::read(query).watch.as_deref().is_some_and(is_true)
+    query::first(query, "watch").as_deref().is_some_and(is_true)
 }
 
 /// The only name that the field selector of a query lets through, if it could be that of an object; none where something of the query
 /// cannot be read (apiserver pkg/endpoints/request/requestinfo.go).
 pub(crate) fn selected_name(query: &str) -> Option<String> {
-    if !query.contains("fieldSelector") {
-        return None;
-    }
+    query::first(query, "fieldSelector")?;
     let raw = Raw::read(query);
     for number in [&raw.timeout_seconds, &raw.limit].into_iter().flatten() {
         integer(number).ok()?;
@@ -219,7 +214,7 @@ impl<'a> Raw<'a> {
     fn read(query: &'a str) -> Self {
         let mut raw = Self::default();
         // From the last to the first, so that the first is what stays.
-        let parameters: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
+        let parameters: Vec<_> = query::parameters(query).collect();
         for (name, value) in parameters.into_iter().rev() {
             match &*name {
                 "labelSelector" => raw.label_selector = value,
@@ -245,23 +240,7 @@ fn is_true(value: &str) -> bool {
 }
 
 fn integer(text: &str) -> ApiResult<i64> {
-    text.parse::<i64>()
-        .map_err(|error| unreadable(go_parse_error("ParseInt", text, is_out_of_range(&error))))
-}
-
-fn is_out_of_range(error: &std::num::ParseIntError) -> bool {
-    use std::num::IntErrorKind::{NegOverflow, PosOverflow};
-    matches!(error.kind(), PosOverflow | NegOverflow)
-}
-
-/// What Go's `strconv` says of a text that is no number.
-fn go_parse_error(function: &str, text: &str, is_out_of_range: bool) -> String {
-    let why = if is_out_of_range {
-        "value out of range"
-    } else {
-        "invalid syntax"
-    };
-    format!("strconv.{function}: parsing {text:?}: {why}")
+    query::integer(text).map_err(unreadable)
 }
 
 fn unreadable(why: impl std::fmt::Display) -> ApiError {
@@ -470,6 +449,12 @@ mod tests {
     fn a_watch_is_one_also_where_the_rest_makes_no_sense() {
         for (query, expect) in [
             ("", false),
+            ("%77atch=1", true),
+            ("w%61tch", true),
+            ("watch%3D1", false),
+            ("watch=1;a", false),
+            ("watch=%zz", false),
+            ("watch=%zz&watch", true),
             ("watch", true),
             ("watch=&limit=x", true),
             ("watch=1&labelSelector=%21%21", true),

@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
-use kubewright_core::{Status, StatusReason};
+use kubewright_core::{Status, StatusReason, query};
 
 use crate::error::ApiResult;
 use crate::table::TableVersion;
@@ -22,6 +22,8 @@ pub(crate) enum Shape {
     Object,
     /// As `PartialObjectMetadata` of this version of `meta.k8s.io`.
     Metadata(TableVersion),
+    /// As a `PartialObjectMetadataList` of this version of `meta.k8s.io`.
+    MetadataList(TableVersion),
     /// As a `Table` of this version of `meta.k8s.io`.
     Table(TableVersion),
 }
@@ -59,6 +61,8 @@ pub(crate) struct Accepted {
 pub(crate) enum Endpoint {
     /// Objects of a built-in kind.
     Builtin,
+    /// Objects of a built-in kind that has no table.
+    Untabled,
     /// Objects of a custom kind, of which only the metadata has a form in protobuf.
     Custom,
     /// A `Status`, which is not turned into anything else.
@@ -224,12 +228,15 @@ fn shape(clause: &MediaType<'_>, encoding: Encoding, endpoint: Endpoint) -> Opti
     }
     let version = TableVersion::from_name(version?)?;
     match kind? {
-        "Table" if encoding != Encoding::Protobuf => Some(Shape::Table(version)),
+        "Table" if encoding != Encoding::Protobuf && endpoint != Endpoint::Untabled => {
+            Some(Shape::Table(version))
+        }
         // The older version numbers the fields of a list otherwise; nobody asks for it in protobuf.
-        "PartialObjectMetadata" | "PartialObjectMetadataList"
-            if encoding != Encoding::Protobuf || version == TableVersion::V1 =>
-        {
+        "PartialObjectMetadata" if encoding != Encoding::Protobuf || version == TableVersion::V1 => {
             Some(Shape::Metadata(version))
+        }
+        "PartialObjectMetadataList" if encoding != Encoding::Protobuf || version == TableVersion::V1 => {
+            Some(Shape::MetadataList(version))
         }
         _ => None,
     }
@@ -237,14 +244,7 @@ fn shape(clause: &MediaType<'_>, encoding: Encoding, endpoint: Endpoint) -> Opti
 
 /// Whether JSON is to be indented: `?pretty` says so, or else a client that people sit before.
 fn wants_pretty(headers: &HeaderMap, query: &str) -> bool {
-    let asked = query
-        .contains("pretty")
-        .then(|| {
-            form_urlencoded::parse(query.as_bytes())
-                .find(|(name, value)| name == "pretty" && !value.is_empty())
-        })
-        .flatten();
-    if let Some((_, value)) = asked {
+    if let Some(value) = query::first(query, "pretty").filter(|value| !value.is_empty()) {
         return matches!(&*value, "1" | "t" | "T" | "true" | "TRUE" | "True");
     }
     let agent = headers.get(USER_AGENT).map_or(&b""[..], |agent| agent.as_bytes());
@@ -330,7 +330,7 @@ mod tests {
         use Encoding::{Json, PrettyJson, Protobuf, Yaml};
         let object = |encoding| Some((encoding, Shape::Object));
         let table = |version| Some((Json, Shape::Table(version)));
-        let metadata = |encoding| Some((encoding, Shape::Metadata(TableVersion::V1)));
+        let metadata = |encoding| Some((encoding, Shape::MetadataList(TableVersion::V1)));
         let kubectl = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
         let client_go = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
         for (accept, builtin, custom) in [

@@ -6,5 +6,5 @@ mod list_options;
 pub(crate) mod media;
 
 pub(crate) use deadline::time_limit;
-pub(crate) use info::{RequestInfo, Verb};
+pub(crate) use info::{RequestInfo, Verb, unescaped};
 pub(crate) use list_options::{AskedVersion, ReadOptions};

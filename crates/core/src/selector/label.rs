@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::ParseSelectorError;
+use super::{ParseSelectorError, label_key_faults, label_value_faults};
 
 /// Requirements that all must hold. The empty selector matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -259,12 +259,12 @@ impl<'a> Parser<'a> {
 
     fn key(&mut self) -> Result<String, ParseSelectorError> {
         match self.next() {
-            Token::Word(key) if is_qualified_name(key) => Ok(key.to_owned()),
-            Token::Word(key) => Err(ParseSelectorError::new(format!(
-                "<nil>: Invalid value: {key:?}: name part must consist of alphanumeric characters, '-', '_' or '.', and must \
-                 start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
-                 validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-            ))),
+            Token::Word(key) => match label_key_faults(key).join("; ") {
+                faults if faults.is_empty() => Ok(key.to_owned()),
+                faults => Err(ParseSelectorError::new(format!(
+                    "<nil>: Invalid value: {key:?}: {faults}"
+                ))),
+            },
             found => Err(unexpected(found, ", expected: identifier")),
         }
     }
@@ -331,47 +331,14 @@ fn sorted(mut values: Vec<String>) -> Vec<String> {
 }
 
 fn checked_value(key: &str, value: &str) -> Result<String, ParseSelectorError> {
-    if value.len() <= MAX_LABEL_BYTES && (value.is_empty() || is_label_word(value)) {
-        return Ok(value.to_owned());
+    match label_value_faults(value).join("; ") {
+        faults if faults.is_empty() => Ok(value.to_owned()),
+        faults => Err(ParseSelectorError::new(format!(
+            "values[0][{key}]: Invalid value: {value:?}: {faults}"
+        ))),
     }
-    Err(ParseSelectorError::new(format!(
-        "values[0][{key}]: Invalid value: {value:?}: a valid label must be an empty string or consist of alphanumeric \
-         characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  \
-         or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-    )))
 }
 
-/// `[prefix/]name` as apimachinery's `IsQualifiedName` has it.
-fn is_qualified_name(key: &str) -> bool {
-    let (prefix, name) = match key.split_once('/') {
-        Some((prefix, name)) => (Some(prefix), name),
-        None => (None, key),
-    };
-    let prefix_fits = prefix.is_none_or(|prefix| {
-        prefix.len() <= MAX_SUBDOMAIN_BYTES
-            && prefix.split('.').all(|label| {
-                !label.is_empty()
-                    && !label.starts_with('-')
-                    && !label.ends_with('-')
-                    && label
-                        .bytes()
-                        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-            })
-    });
-    prefix_fits && name.len() <= MAX_LABEL_BYTES && is_label_word(name)
-}
-
-fn is_label_word(word: &str) -> bool {
-    let ends = |byte: Option<u8>| byte.is_some_and(|b| b.is_ascii_alphanumeric());
-    ends(word.bytes().next())
-        && ends(word.bytes().next_back())
-        && word
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
-}
-
-const MAX_LABEL_BYTES: usize = 63;
-const MAX_SUBDOMAIN_BYTES: usize = 253;
 const WHITESPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 /// Longer ones first.
 const SYMBOLS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", ">", "<"];

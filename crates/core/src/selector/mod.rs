@@ -2,9 +2,11 @@
 
 mod field;
 mod label;
+mod names;
 
 pub use field::{FieldRequirement, FieldSelector};
 pub use label::{LabelOperator, LabelRequirement, LabelSelector};
+pub use names::{label_key_faults, label_value_faults};
 
 /// A selector that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

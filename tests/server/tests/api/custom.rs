@@ -158,7 +158,7 @@ async fn scales_as_tables() {
         "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}});
     let sets = "/apis/apps/v1/namespaces/default/replicasets";
     server.ok(Ask::json(format!("POST {sets}"), &set)).await;
-    for (path, age) in [(V1, "date"), (sets, "string")] {
+    for (path, format, age) in [(V1, "name", "date"), (sets, "", "string")] {
         let ask = Ask::new(format!("GET {path}/a/scale")).header(
             "accept",
             "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
@@ -179,7 +179,7 @@ async fn scales_as_tables() {
         assert_eq!(
             columns,
             [
-                ("Name", "string", "name"),
+                ("Name", "string", format),
                 ("Desired", "integer", ""),
                 ("Available", "integer", ""),
                 ("Age", age, "")

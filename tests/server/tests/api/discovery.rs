@@ -163,7 +163,7 @@ async fn version_and_health() {
         ("/healthz", 200, "ok"),
         ("/livez", 200, "ok"),
         ("/readyz", 200, "ok"),
-        ("/readyz/", 200, "ok"),
+        ("/readyz/", 404, "404 page not found"),
         ("/readyz/ping", 200, "ok"),
         ("/readyz?verbose", 200, "[+]ping ok\n"),
         ("/readyz?verbose", 200, "readyz check passed\n"),

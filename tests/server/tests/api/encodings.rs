@@ -111,7 +111,8 @@ async fn every_kind_in_every_encoding() {
         let expect =
             json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": alone});
         assert_eq!(partial, expect, "{path}");
-        let partial = server.ok(accept(format!("GET {query}"), metadata)).await;
+        let of_list = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+        let partial = server.ok(accept(format!("GET {query}"), of_list)).await;
         assert_eq!(partial["kind"], "PartialObjectMetadataList");
         assert_eq!(partial["items"][0]["metadata"], alone, "{path}");
 

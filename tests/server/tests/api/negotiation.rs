@@ -26,18 +26,6 @@ async fn forms_of_an_object_and_of_a_list() {
             (table, "Table", "Table".to_owned(), "meta.k8s.io/v1"),
             (beta, "Table", "Table".to_owned(), "meta.k8s.io/v1beta1"),
             (kubectl, "Table", "Table".to_owned(), "meta.k8s.io/v1"),
-            (
-                partial,
-                "PartialObjectMetadata",
-                "PartialObjectMetadataList".to_owned(),
-                "meta.k8s.io/v1",
-            ),
-            (
-                partial_list,
-                "PartialObjectMetadata",
-                "PartialObjectMetadataList".to_owned(),
-                "meta.k8s.io/v1",
-            ),
         ] {
             let found = server
                 .ok(Ask::new(format!("GET {path}/a")).header("accept", accept))
@@ -52,6 +40,30 @@ async fn forms_of_an_object_and_of_a_list() {
                 assert_eq!(found.body["apiVersion"], version);
             }
             assert_ne!(found.body["metadata"]["resourceVersion"], json!(null), "{accept}");
+        }
+        let (one, many) = ("PartialObjectMetadata", "PartialObjectMetadataList");
+        let (no_object, no_list) = match path == MAPS {
+            true => (
+                "is a list (*core.ConfigMapList)",
+                (406, "is not a list (*core.ConfigMap)"),
+            ),
+            false => (
+                "is a list (*unstructured.UnstructuredList)",
+                (500, "content is not a list"),
+            ),
+        };
+        for (line, accept, code, expect) in [
+            (format!("GET {path}/a"), partial, 200, one),
+            (format!("GET {path}"), partial, 406, no_object),
+            (format!("GET {path}/a"), partial_list, no_list.0, no_list.1),
+            (format!("GET {path}"), partial_list, 200, many),
+        ] {
+            let found = server.ask(Ask::new(line).header("accept", accept)).await;
+            assert_eq!(found.code, code, "{accept}: {:#}", found.body);
+            match code {
+                200 => assert_eq!(found.body["kind"], expect),
+                _ => assert!(text(&found.body["message"]).ends_with(expect), "{:#}", found.body),
+            }
         }
         for accept in [
             "text/html",

@@ -151,22 +151,30 @@ pub(super) fn allocate_health_check(
             }
             Vec::new()
         }
-        Err(error) => vec![port_error(
-            FieldPath::new("spec").child("healthCheckNodePort"),
-            wanted,
-            &error,
-        )],
+        // Upstream takes it for a failure of its own (`allocHealthCheckNodePort`).
+        Err(error) => {
+            let path = FieldPath::new("spec").child("healthCheckNodePort");
+            let why = words(&error);
+            let detail = match wanted {
+                Some(wanted) => format!("failed to allocate requested HealthCheck NodePort {wanted}: {why}"),
+                None => format!("failed to allocate a HealthCheck NodePort 0: {why}"),
+            };
+            vec![FieldError::internal(path, detail)]
+        }
     }
 }
 
 fn port_error(path: FieldPath, wanted: Option<i64>, error: &AllocationError) -> FieldError {
-    let detail = match error {
+    FieldError::invalid(path, wanted.unwrap_or(0), words(error))
+}
+
+fn words(error: &AllocationError) -> String {
+    match error {
         AllocationError::Taken => "provided port is already allocated".to_owned(),
         AllocationError::Full => {
             let (first, last) = (NODE_PORTS.start(), NODE_PORTS.end());
             format!("failed to allocate a nodePort: range {first}-{last} is full")
         }
         other => other.to_string(),
-    };
-    FieldError::invalid(path, wanted.unwrap_or(0), detail)
+    }
 }

@@ -3,6 +3,8 @@
 //! Upstream: apimachinery `pkg/util/validation/validation.go` and `pkg/api/validate/content`. Each check returns the
 //! messages upstream returns; empty means valid.
 
+pub(crate) use kubewright_core::{label_key_faults as qualified_name, label_value_faults as label_value};
+
 use super::groups::{AddressForm, ip_messages};
 
 /// The longest DNS label (RFC 1123 and RFC 1035), in bytes.
@@ -150,7 +152,7 @@ pub(crate) fn wildcard_subdomain(value: &str) -> Vec<String> {
     messages
 }
 
-fn path_segment(name: &str, name_use: NameUse) -> Vec<String> {
+pub(crate) fn path_segment(name: &str, name_use: NameUse) -> Vec<String> {
     if name_use == NameUse::Whole && matches!(name, "." | "..") {
         return vec![format!("may not be '{name}'")];
     }
@@ -158,58 +160,6 @@ fn path_segment(name: &str, name_use: NameUse) -> Vec<String> {
     illegal
         .map(|illegal| format!("may not contain '{illegal}'"))
         .collect()
-}
-
-/// What is wrong with a label key: an optional subdomain and a slash, then a name of up to 63 bytes.
-pub(crate) fn qualified_name(value: &str) -> Vec<String> {
-    const NAME: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
-                        alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation \
-                        is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-    let mut messages = Vec::new();
-    let mut parts = value.split('/');
-    let name = match (parts.next(), parts.next(), parts.next()) {
-        (Some(name), None, _) => name,
-        (Some(prefix), Some(name), None) => {
-            if prefix.is_empty() {
-                messages.push("prefix part must be non-empty".to_owned());
-            } else {
-                messages.extend(
-                    subdomain(prefix)
-                        .into_iter()
-                        .map(|message| format!("prefix part {message}")),
-                );
-            }
-            name
-        }
-        _ => {
-            return vec![format!(
-                "a valid label key {NAME} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-            )];
-        }
-    };
-    if name.is_empty() {
-        messages.push("name part must be non-empty".to_owned());
-    } else if name.len() > LABEL_MAX {
-        messages.push(format!("name part must be no more than {LABEL_MAX} characters"));
-    }
-    if !is_label_text(name) {
-        messages.push(format!("name part {NAME}"));
-    }
-    messages
-}
-
-/// What is wrong with the value of a label.
-pub(crate) fn label_value(value: &str) -> Vec<String> {
-    let mut messages = too_long(value, LABEL_MAX);
-    if !value.is_empty() && !is_label_text(value) {
-        messages.push(
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must \
-             start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for \
-             validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-                .to_owned(),
-        );
-    }
-    messages
 }
 
 /// What is wrong with a key of a config map or secret.
@@ -291,14 +241,6 @@ fn is_label(value: &str) -> bool {
 
 fn is_subdomain(value: &str) -> bool {
     value.split('.').all(is_label)
-}
-
-/// Whether a text begins and ends with an alphanumeric character and has dashes, dots and underscores only between.
-fn is_label_text(value: &str) -> bool {
-    let bytes = value.as_bytes();
-    let is_edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
-    let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    is_edge(bytes.first()) && is_edge(bytes.last()) && value.bytes().all(is_inner)
 }
 
 /// What is wrong with a path that must stay within a directory: it may not be absolute.

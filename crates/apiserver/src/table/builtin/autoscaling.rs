@@ -28,7 +28,7 @@ pub(super) static PRINTERS: &[BuiltinPrinter] = &[
         "autoscaling",
         "Scale",
         &[
-            NAME,
+            string("Name", "The object's name."),
             integer("Desired", "Pods wanted."),
             integer("Available", "Pods that exist."),
             AGE,

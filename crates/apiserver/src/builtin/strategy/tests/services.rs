@@ -110,8 +110,8 @@ fn what_is_taken_is_refused() {
     );
     check(
         json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local", "healthCheckNodePort": 70_000}),
-        "spec.healthCheckNodePort: Invalid value: 70000: provided port is not in the valid range. The range of valid \
-         ports is 30000-32767",
+        "spec.healthCheckNodePort: Internal error: failed to allocate requested HealthCheck NodePort 70000: provided \
+         port is not in the valid range. The range of valid ports is 30000-32767",
     );
     check(
         json!({"type": "NodePort", "ports": [{"port": 1, "nodePort": 80}]}),

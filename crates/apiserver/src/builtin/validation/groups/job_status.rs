@@ -11,6 +11,9 @@ use serde_json::Value;
 use super::batch::{count_indexes, has_condition, index_interval, is_indexed};
 use super::node::{Errors, Node};
 
+/// The condition of a job that has reached what counts as its success.
+const MET: &str = "SuccessCriteriaMet";
+
 /// The report and what it is compared with.
 struct Report<'v, 'p> {
     spec: Node<'v, 'p>,
@@ -43,6 +46,11 @@ impl Report<'_, '_> {
     fn changes(&self, field: &str) -> bool {
         !self.now.get(field).equals(&self.before.get(field))
     }
+
+    /// The conditions do not fit together.
+    fn refuse(&self, errors: &mut Errors, detail: &str) {
+        self.now.get("conditions").invalid_unshown(errors, detail);
+    }
 }
 
 /// A write to the status of a job.
@@ -59,11 +67,16 @@ pub(crate) fn job_status(subresource: &str, new: &Value, old: &Value) -> Errors 
     };
     let counters = ["active", "succeeded", "failed", "ready", "terminating"];
     report.now.check_counters(&mut errors, &counters);
+    // In upstream's order, which is the one that the faults are told in.
     uncounted_pods(&mut errors, &report);
-    conditions(&mut errors, &report);
-    times(&mut errors, &report);
-    counts(&mut errors, &report);
+    ends(&mut errors, &report);
+    completion_time(&mut errors, &report);
+    reasons(&mut errors, &report);
+    finished(&mut errors, &report);
     indexes(&mut errors, &report);
+    counts(&mut errors, &report);
+    criteria(&mut errors, &report);
+    changes(&mut errors, &report);
     errors
 }
 
@@ -79,85 +92,23 @@ fn uncounted_pods(errors: &mut Errors, report: &Report<'_, '_>) {
             }
         }
     }
-    let may_differ = report.ends() || report.changes("uncountedTerminatedPods");
-    if may_differ && report.is_finished() && !seen.is_empty() {
-        pods.invalid(errors, "must be empty for finished job");
-    }
 }
 
-fn conditions(errors: &mut Errors, report: &Report<'_, '_>) {
-    let (is, was, turns) = (
-        |kind: &str| report.is(kind),
-        |kind: &str| report.was(kind),
-        |kind: &str| report.turns(kind),
-    );
-    let met = "SuccessCriteriaMet";
-    let is_over_budget = report.changes("failedIndexes");
-    let without_criteria = report.spec.get("successPolicy").is_set() && !is(met) && is("Complete");
-    let rules = [
-        (
-            (turns("Complete") || turns("Failed")) && is("Complete") && is("Failed"),
-            "cannot set Complete=True and Failed=true conditions",
-        ),
-        (
-            (turns("Complete") || turns("FailureTarget")) && is("Complete") && is("FailureTarget"),
-            "cannot set Complete=True and FailureTarget=true conditions",
-        ),
-        (
-            (turns("Failed") || is_over_budget) && is("Failed") && !is("FailureTarget"),
-            "cannot set Failed=True condition without the FailureTarget=true condition",
-        ),
-        (
-            (turns("Complete") || turns(met)) && is("Complete") && !is(met),
-            "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
-        ),
-        (
-            is(met) && is("Failed"),
-            "cannot set SuccessCriteriaMet=True and Failed=true conditions",
-        ),
-        (
-            is(met) && is("FailureTarget"),
-            "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions",
-        ),
-        (
-            without_criteria,
-            "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True",
-        ),
-        (
-            was("Failed") && !is("Failed"),
-            "cannot disable the terminal Failed=True condition",
-        ),
-        (
-            was("Complete") && !is("Complete"),
-            "cannot disable the terminal Complete=True condition",
-        ),
-        (
-            was("FailureTarget") && !is("FailureTarget"),
-            "cannot disable the terminal FailureTarget=True condition",
-        ),
-        (
-            was(met) && !is(met),
-            "cannot disable the SuccessCriteriaMet=True condition",
-        ),
-        (
-            was("Complete") && !was(met) && is(met),
-            "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions",
-        ),
-    ];
-    let list = report.now.get("conditions");
-    for (is_broken, detail) in rules {
-        if is_broken {
-            list.invalid_unshown(errors, detail);
+/// A job ends in one way.
+fn ends(errors: &mut Errors, report: &Report<'_, '_>) {
+    for other in ["Failed", "FailureTarget"] {
+        let turns = report.turns("Complete") || report.turns(other);
+        if turns && report.is("Complete") && report.is(other) {
+            report.refuse(
+                errors,
+                &format!("cannot set Complete=True and {other}=true conditions"),
+            );
         }
     }
 }
 
-fn times(errors: &mut Errors, report: &Report<'_, '_>) {
+fn completion_time(errors: &mut Errors, report: &Report<'_, '_>) {
     let (start, end) = (report.now.get("startTime"), report.now.get("completionTime"));
-    let (started, ended) = (
-        report.before.get("startTime"),
-        report.before.get("completionTime"),
-    );
     if report.turns("Complete") || report.changes("completionTime") {
         if end.is_set() && !report.is("Complete") {
             let detail = "cannot set completionTime when there is no Complete=True condition";
@@ -172,31 +123,49 @@ fn times(errors: &mut Errors, report: &Report<'_, '_>) {
     if may_differ && start.is_set() && end.is_set() && end.text() < start.text() {
         end.invalid(errors, "must be equal to or after `startTime`");
     }
-    if end.is_set() && ended.is_set() && !end.equals(&ended) {
-        end.invalid(errors, super::super::IMMUTABLE);
+}
+
+/// A job ends for a reason that was given.
+fn reasons(errors: &mut Errors, report: &Report<'_, '_>) {
+    let is_over_budget = report.changes("failedIndexes");
+    if (report.turns("Failed") || is_over_budget) && report.is("Failed") && !report.is("FailureTarget") {
+        let detail = "cannot set Failed=True condition without the FailureTarget=true condition";
+        report.refuse(errors, detail);
     }
-    let suspend = report.spec.get("suspend").is_true();
-    let is_empty = suspend && report.spec.get("completions").int() == Some(0);
-    if (report.ends() || report.changes("startTime")) && !is_empty && start.is_nil() && report.is_finished() {
+    let turns = report.turns("Complete") || report.turns(MET);
+    if turns && report.is("Complete") && !report.is(MET) {
+        let detail = "cannot set Complete=True condition without the SuccessCriteriaMet=true condition";
+        report.refuse(errors, detail);
+    }
+}
+
+/// What a finished job has, and no longer has.
+fn finished(errors: &mut Errors, report: &Report<'_, '_>) {
+    if !report.is_finished() {
+        return;
+    }
+    let active = report.now.get("active");
+    if (report.ends() || report.changes("active")) && active.number() > 0 {
+        active.invalid(errors, "active>0 is invalid for finished job");
+    }
+    let start = report.now.get("startTime");
+    let is_suspended = report.spec.get("suspend").is_true();
+    let is_empty = is_suspended && report.spec.get("completions").int() == Some(0);
+    if (report.ends() || report.changes("startTime")) && !is_empty && start.is_nil() {
         start.required(errors, "startTime is required for finished job");
     }
-    let conditions = report.now.get("conditions");
-    let resumed = conditions
-        .list()
+    let pods = report.now.get("uncountedTerminatedPods");
+    let has_pods = ["succeeded", "failed"]
         .iter()
-        .any(|condition| condition["type"] == "Suspended" && condition["status"] == "False");
-    let is_resuming = report.was("Suspended") && resumed;
-    if !is_resuming && started.is_set() && !start.equals(&started) && !suspend {
-        start.invalid(errors, "field is immutable for unsuspended job once set");
+        .any(|list| !pods.get(list).is_empty());
+    if (report.ends() || report.changes("uncountedTerminatedPods")) && has_pods {
+        pods.invalid(errors, "must be empty for finished job");
     }
 }
 
 fn counts(errors: &mut Errors, report: &Report<'_, '_>) {
     let now = |field| report.now.get(field);
     let (active, ready, terminating) = (now("active"), now("ready"), now("terminating"));
-    if (report.ends() || report.changes("active")) && report.is_finished() && active.number() > 0 {
-        active.invalid(errors, "active>0 is invalid for finished job");
-    }
     if (report.ends() || report.changes("terminating")) && report.is_finished() && terminating.number() > 0 {
         terminating.invalid(errors, "terminating>0 is invalid for finished job");
     }
@@ -204,17 +173,70 @@ fn counts(errors: &mut Errors, report: &Report<'_, '_>) {
     if may_differ && ready.is_set() && ready.number() > active.number() {
         ready.invalid(errors, "cannot set more ready pods than active");
     }
+}
+
+/// What a success by criteria excludes.
+fn criteria(errors: &mut Errors, report: &Report<'_, '_>) {
+    if report.is(MET) && report.is("Failed") {
+        let detail = "cannot set SuccessCriteriaMet=True and Failed=true conditions";
+        report.refuse(errors, detail);
+    }
+    if report.is(MET) && report.is("FailureTarget") {
+        let detail = "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions";
+        report.refuse(errors, detail);
+    }
+    let has_policy = report.spec.get("successPolicy").is_set();
+    if has_policy && !report.is(MET) && report.is("Complete") {
+        let detail = "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True";
+        report.refuse(errors, detail);
+    }
+}
+
+/// What may no longer be changed.
+fn changes(errors: &mut Errors, report: &Report<'_, '_>) {
+    for kind in ["Failed", "Complete", "FailureTarget"] {
+        if report.was(kind) && !report.is(kind) {
+            report.refuse(
+                errors,
+                &format!("cannot disable the terminal {kind}=True condition"),
+            );
+        }
+    }
+    let (now, before) = (|field| report.now.get(field), |field| report.before.get(field));
     let (failed, succeeded) = (now("failed"), now("succeeded"));
-    if failed.number() < report.before.get("failed").number() {
-        let detail = "cannot decrease the failed counter";
-        failed.invalid_as(errors, failed.number(), detail);
+    if failed.number() < before("failed").number() {
+        failed.invalid_as(errors, failed.number(), "cannot decrease the failed counter");
     }
     // A job of as many pods as completions can be scaled down.
     let completions = report.spec.get("completions");
     let is_elastic = is_indexed(&report.spec) && completions.equals(&report.spec.get("parallelism"));
-    if !is_elastic && succeeded.number() < report.before.get("succeeded").number() {
-        let detail = "cannot decrease the succeeded counter";
-        succeeded.invalid_as(errors, succeeded.number(), detail);
+    if !is_elastic && succeeded.number() < before("succeeded").number() {
+        succeeded.invalid_as(
+            errors,
+            succeeded.number(),
+            "cannot decrease the succeeded counter",
+        );
+    }
+    let (end, ended) = (now("completionTime"), before("completionTime"));
+    if end.is_set() && ended.is_set() && !end.equals(&ended) {
+        end.invalid(errors, super::super::IMMUTABLE);
+    }
+    let (start, started) = (now("startTime"), before("startTime"));
+    let conditions = now("conditions");
+    let resumed = conditions
+        .list()
+        .iter()
+        .any(|condition| condition["type"] == "Suspended" && condition["status"] == "False");
+    let may_start_anew = report.spec.get("suspend").is_true() || report.was("Suspended") && resumed;
+    if started.is_set() && !start.equals(&started) && !may_start_anew {
+        start.invalid(errors, "field is immutable for unsuspended job once set");
+    }
+    if report.was(MET) && !report.is(MET) {
+        report.refuse(errors, "cannot disable the SuccessCriteriaMet=True condition");
+    }
+    if report.was("Complete") && !report.was(MET) && report.is(MET) {
+        let detail = "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions";
+        report.refuse(errors, detail);
     }
 }
 
