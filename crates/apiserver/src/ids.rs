@@ -4,14 +4,16 @@
 pub(crate) fn uid() -> String {
     let random = fastrand::u128(..);
     let bits = (random & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
-    let mut text = String::with_capacity(36);
-    for (i, byte) in bits.to_be_bytes().into_iter().enumerate() {
-        if matches!(i, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.extend([byte >> 4, byte & 0xf].map(|digit| char::from(HEX_DIGITS[usize::from(digit)])));
+    let mut text = [b'-'; 36];
+    let digits = bits
+        .to_be_bytes()
+        .into_iter()
+        .flat_map(|byte| [byte >> 4, byte & 0xf]);
+    let places = (0..36).filter(|place| !matches!(place, 8 | 13 | 18 | 23));
+    for (place, digit) in places.zip(digits) {
+        text[place] = HEX_DIGITS[usize::from(digit)];
     }
-    text
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";

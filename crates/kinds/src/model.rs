@@ -197,6 +197,27 @@ impl Type {
         self.fields.get(at)
     }
 
+    /// The field with this JSON name, for who asks for names in their order: `from` is where the search begins, and where the next one
+    /// does.
+    pub fn field_from(&self, from: &mut usize, json_name: &str) -> Option<&'static Field> {
+        let rest = self.fields.get(*from..)?;
+        for (skipped, field) in rest.iter().enumerate() {
+            match order(field.name, json_name) {
+                Ordering::Less => {}
+                Ordering::Equal => {
+                    *from += skipped + 1;
+                    return Some(field);
+                }
+                Ordering::Greater => {
+                    *from += skipped;
+                    return None;
+                }
+            }
+        }
+        *from = self.fields.len();
+        None
+    }
+
     /// The field with this protobuf tag, of those that are not in an inlined message.
     pub fn field_by_tag(&self, tag: u32) -> Option<&'static Field> {
         self.wire_fields()

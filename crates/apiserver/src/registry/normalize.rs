@@ -73,9 +73,10 @@ impl<'a> Normalizer<'a> {
             return self.mistyped(value);
         };
         let mut dropped = Vec::new();
+        let mut from = 0;
         for (name, value) in fields.iter_mut() {
             let path = Path::Field(&path, name);
-            let Some(field) = ty.field(name) else {
+            let Some(field) = ty.field_from(&mut from, name) else {
                 self.unknown(path);
                 dropped.push(name.clone());
                 continue;

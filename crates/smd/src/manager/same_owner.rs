@@ -37,12 +37,16 @@ impl FieldManager<'_> {
         let rows = rows::read(before)?;
         let updates = rows.iter().filter(|row| row.operation == Operation::Update);
         let stays = |row: &rows::Row<'_>| {
-            row.api_version == self.api_version && !row.set.is_empty() && reconcile(&row.set, ty).is_none()
+            row.api_version == self.api_version
+                && !row.set.is_empty()
+                && !owns_entries(&row.set)
+                && reconcile(&row.set, ty).is_none()
         };
         if updates.count() > MAX_UPDATE_MANAGERS || !rows.iter().all(stays) {
             return None;
         }
-        let mut comparison = compare_fitting(live, new, ty)?;
+        // The new object has no entries yet, and nobody owns those of the old one.
+        let mut comparison = compare_fitting(live, new, ty, &["metadata", "managedFields"])?;
         let filter = self.reset_fields.get(self.api_version);
         if let Some(filter) = filter {
             comparison = comparison.filter(filter);
@@ -82,4 +86,10 @@ impl FieldManager<'_> {
         }
         rows.iter().position(own).map(Outcome::Renewed)
     }
+}
+
+/// Whether a set that somebody sent has the entries themselves.
+fn owns_entries(set: &FieldSet) -> bool {
+    let metadata = set.field("metadata");
+    metadata.is_some_and(|metadata| metadata.below.field("managedFields").is_some())
 }

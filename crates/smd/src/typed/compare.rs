@@ -45,7 +45,7 @@ impl Comparison {
 /// # Errors
 /// Where a value does not fit its type so that it cannot be compared.
 pub fn compare(left: &Value, right: &Value, ty: TypeRef<'_>) -> Result<Comparison, TypeErrors> {
-    if let Some(comparison) = compare_fitting(left, right, ty) {
+    if let Some(comparison) = compare_fitting(left, right, ty, &[]) {
         return Ok(comparison);
     }
     compare_any(left, right, ty)
@@ -60,10 +60,16 @@ pub(super) fn compare_any(left: &Value, right: &Value, ty: TypeRef<'_>) -> Resul
 }
 
 /// Compares two values of one type, of which most is the same; `None` where one does not fit the type
-/// ([`validate`](super::validate())).
-pub(crate) fn compare_fitting(left: &Value, right: &Value, ty: TypeRef<'_>) -> Option<Comparison> {
+/// ([`validate`](super::validate())). What is the same in both is not looked into where the type is a built-in one: it was
+/// decoded by its type before. `but` is the path of a member that is left out, of an object with members of its own.
+pub(crate) fn compare_fitting(
+    left: &Value,
+    right: &Value,
+    ty: TypeRef<'_>,
+    but: &[&str],
+) -> Option<Comparison> {
     let mut walk = Walk::default();
-    let difference = walk.visit_fitting(left, right, ty)?;
+    let difference = walk.visit_fitting(left, right, ty, but)?;
     walk.errors.0.is_empty().then(|| difference.into_comparison())
 }
 
@@ -140,15 +146,27 @@ struct Walk {
 
 impl Walk {
     /// What [`visit`](Self::visit) says of two values that fit the type; `None` where one does not.
-    fn visit_fitting(&mut self, left: &Value, right: &Value, ty: TypeRef<'_>) -> Option<Difference> {
+    fn visit_fitting(
+        &mut self,
+        left: &Value,
+        right: &Value,
+        ty: TypeRef<'_>,
+        but: &[&str],
+    ) -> Option<Difference> {
         if let (Value::Object(old), Value::Object(new)) = (left, right)
             && let Some(map) = ty.map().filter(|map| !map.is_atomic())
         {
             let mut difference = Difference::default();
+            let is_decoded = ty.is_built_in();
             for (name, left, right) in zip(Some(old), Some(new)) {
+                let below = but.strip_prefix(&[name]);
+                if below.is_some_and(<[_]>::is_empty) || is_decoded && left == right {
+                    continue;
+                }
+                let but = below.unwrap_or_default();
                 let ty = map.field(name).or_else(|| map.element())?;
                 let below = match (left, right) {
-                    (Some(left), Some(right)) => self.visit_fitting(left, right, ty)?,
+                    (Some(left), Some(right)) => self.visit_fitting(left, right, ty, but)?,
                     (left, right) => {
                         left.or(right).filter(|value| fits(value, ty))?;
                         self.visit(left, right, ty)

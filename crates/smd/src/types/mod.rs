@@ -138,6 +138,11 @@ impl<'t> TypeRef<'t> {
         }
     }
 
+    /// Whether it is a type of the table of kinds.
+    pub(crate) fn is_built_in(self) -> bool {
+        matches!(self.0, Repr::Kind(_))
+    }
+
     /// Whether every value is of this type, and all that is in it.
     pub(crate) fn takes_anything(self) -> bool {
         matches!(self.0, Repr::Deduced | Repr::Untyped)

@@ -97,7 +97,7 @@ pub(crate) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
         "deletionGracePeriodSeconds",
     ] {
         let (new, old) = (new_metadata.get(field), old_metadata.get(field));
-        if !semantically_equal(new, old) {
+        if new != old && !semantically_equal(new, old) {
             let value = new.cloned().unwrap_or_default();
             errors.push(FieldError::invalid(path.child(field), value, IMMUTABLE));
         }
@@ -108,21 +108,35 @@ pub(crate) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
 
 /// What holds for every object. `path` is that of the metadata.
 fn common(errors: &mut Vec<FieldError>, metadata: &Value, path: &FieldPath) {
-    let has = |field: &str| at(metadata, field).is_some();
-    if has("/generation") {
-        not_negative(errors, path.child("generation"), at(metadata, "/generation"));
+    let Some(members) = metadata.as_object() else {
+        return;
+    };
+    // Most fields need no checks. Each is looked at once, and what is wrong is told of in upstream's order.
+    let [mut generation, mut label, mut annotation, mut owners, mut entries] = [None; 5];
+    for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+        match name.as_str() {
+            "annotations" => annotation = Some(value),
+            "generation" => generation = Some(value),
+            "labels" => label = Some(value),
+            "managedFields" => entries = Some(value),
+            "ownerReferences" => owners = Some(value),
+            _ => {}
+        }
     }
-    if has("/labels") {
-        labels(errors, metadata, "/labels", &path.child("labels"));
+    if generation.is_some() {
+        not_negative(errors, path.child("generation"), generation);
     }
-    if has("/annotations") {
-        annotations(errors, metadata, "/annotations", &path.child("annotations"));
+    if let Some(found) = label {
+        labels(errors, found, "", &path.child("labels"));
     }
-    if has("/ownerReferences") {
-        owner_references(errors, metadata, &path.child("ownerReferences"));
+    if let Some(found) = annotation {
+        annotations(errors, found, "", &path.child("annotations"));
     }
-    if let Some(entries) = at(metadata, "/managedFields") {
-        errors.extend(validate_entries(entries, &path.child("managedFields")));
+    if let Some(found) = owners {
+        owner_references(errors, found, &path.child("ownerReferences"));
+    }
+    if let Some(found) = entries {
+        errors.extend(validate_entries(found, &path.child("managedFields")));
     }
 }
 
@@ -149,8 +163,8 @@ pub(crate) fn annotations(errors: &mut Vec<FieldError>, object: &Value, pointer:
     }
 }
 
-fn owner_references(errors: &mut Vec<FieldError>, metadata: &Value, path: &FieldPath) {
-    let references = list_at(metadata, "/ownerReferences");
+fn owner_references(errors: &mut Vec<FieldError>, references: &Value, path: &FieldPath) {
+    let references = list_at(references, "");
     let mut controller: Option<String> = None;
     for (index, reference) in references.iter().enumerate() {
         let path_here = path.index(index);
