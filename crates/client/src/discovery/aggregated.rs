@@ -3,6 +3,7 @@
 use kubewright_core::{ApiResource, GroupVersion, GroupVersionKind, Scope};
 use serde::Deserialize;
 
+use super::legacy::nullable;
 use super::{
     DiscoveredResource, DiscoveredSubresource, DiscoveredVersion, DiscoveryFailure, PartialDiscovery,
 };
@@ -82,7 +83,7 @@ fn resource(group_version: &GroupVersion, found: Resource) -> Option<DiscoveredR
 
 #[derive(Deserialize)]
 struct GroupList {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     items: Vec<Group>,
 }
 
@@ -90,7 +91,7 @@ struct GroupList {
 struct Group {
     #[serde(default)]
     metadata: Metadata,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "nullable")]
     versions: Vec<Version>,
 }
 
@@ -104,6 +105,7 @@ struct Metadata {
 #[serde(default)]
 struct Version {
     version: String,
+    #[serde(deserialize_with = "nullable")]
     resources: Vec<Resource>,
     freshness: String,
 }
@@ -115,9 +117,13 @@ struct Resource {
     response_kind: Option<Kind>,
     scope: String,
     singular_resource: String,
+    #[serde(deserialize_with = "nullable")]
     verbs: Vec<String>,
+    #[serde(deserialize_with = "nullable")]
     short_names: Vec<String>,
+    #[serde(deserialize_with = "nullable")]
     categories: Vec<String>,
+    #[serde(deserialize_with = "nullable")]
     subresources: Vec<Subresource>,
 }
 
@@ -126,6 +132,7 @@ struct Resource {
 struct Subresource {
     subresource: String,
     response_kind: Option<Kind>,
+    #[serde(deserialize_with = "nullable")]
     verbs: Vec<String>,
 }
 

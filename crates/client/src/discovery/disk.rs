@@ -14,7 +14,7 @@ use super::{
 
 /// The folder where kubectl remembers what servers offer, for one server.
 ///
-/// All versions of kubectl since 1.11 use this layout, and those since 1.27 fill all of it with two requests:
+/// kubectl 1.28 to 1.37 all have this layout, and fill all of it with two requests to a server that answers as they ask:
 ///
 /// ```text
 /// ~/.kube/cache/discovery/HOST_PORT/servergroups.json

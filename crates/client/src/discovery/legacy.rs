@@ -22,13 +22,14 @@ pub(super) fn core_group(body: &[u8]) -> Result<Vec<ServerGroup>, serde_json::Er
 pub(super) fn groups(body: &[u8]) -> Result<Vec<ServerGroup>, serde_json::Error> {
     #[derive(Deserialize)]
     struct Groups {
+        #[serde(deserialize_with = "nullable")]
         groups: Vec<Group>,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Group {
         name: String,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "nullable")]
         versions: Vec<Version>,
         preferred_version: Option<Version>,
     }
@@ -61,6 +62,7 @@ pub(super) fn version(
 ) -> Result<DiscoveredVersion, serde_json::Error> {
     #[derive(Deserialize)]
     struct Resources {
+        #[serde(deserialize_with = "nullable")]
         resources: Vec<Entry>,
     }
     let found: Resources = serde_json::from_slice(body)?;
@@ -99,9 +101,21 @@ struct Entry {
     group: String,
     version: String,
     kind: String,
+    #[serde(deserialize_with = "nullable")]
     verbs: Vec<String>,
+    #[serde(deserialize_with = "nullable")]
     short_names: Vec<String>,
+    #[serde(deserialize_with = "nullable")]
     categories: Vec<String>,
+}
+
+/// Go writes a list with nothing in it as `null`, as kubectl's files have it for a group whose versions are all stale.
+pub(super) fn nullable<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 impl Entry {

@@ -111,6 +111,11 @@ async fn files_that_are_not_as_they_should_be_are_asked_for() {
             1,
         ),
         (apps, Some(list), 0),
+        (
+            apps,
+            Some(r#"{"kind":"APIResourceList","apiVersion":"v1","resources":null}"#),
+            0,
+        ),
     ];
     let answers = aggregated();
     let body = json!({ "resources": [{ "name": "deployments", "kind": "Deployment", "namespaced": true }] });
