@@ -92,7 +92,10 @@ impl Authenticator {
                 Err(why) => Err(why.to_owned()),
             };
             match bearer {
-                Ok(bearer) => return Ok(bearer.identity),
+                Ok(bearer) => {
+                    warnings.add(bearer.warning.map(str::to_owned).into_iter().collect());
+                    return Ok(bearer.identity);
+                }
                 Err(why) => {
                     tracing::debug!(why, "a bearer token was refused");
                     is_refused = true;
@@ -124,6 +127,7 @@ impl Authenticator {
                 false => Ok(TokenBearer {
                     identity: authenticated(identity.clone()),
                     audiences,
+                    warning: None,
                 }),
             };
         }

@@ -5,6 +5,8 @@
 use kubewright_client::{Client, ClientOptions, WarningHandler};
 use kubewright_net::{HttpService, Identity};
 
+use crate::token;
+
 /// A client for a controller of a server in this process. What the server warns of is nothing that whoever runs the controllers could
 /// change: they ask for every kind, deprecated ones included (`SetDefaultWarningHandler` in controllermanager.go).
 pub(crate) fn client(server: &HttpService, name: &str) -> Client {
@@ -18,7 +20,8 @@ pub(crate) fn client(server: &HttpService, name: &str) -> Client {
 
 fn identity(name: &str) -> Identity {
     match name {
-        MANAGER => Identity::new("system:kube-controller-manager", [AUTHENTICATED]),
+        // It comes before accounts have anything, upstream too (`newServiceAccountTokenController`).
+        MANAGER | token::NAME => Identity::new("system:kube-controller-manager", [AUTHENTICATED]),
         SCHEDULER => Identity::new("system:kube-scheduler", [AUTHENTICATED]),
         KUBELET | NODES => Identity::new("system:node:kubewright", ["system:nodes", AUTHENTICATED]),
         name => Identity::new(

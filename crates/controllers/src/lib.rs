@@ -26,6 +26,7 @@ mod replica_set;
 mod root_ca;
 mod service_account;
 mod set;
+mod token;
 mod update;
 mod workload;
 

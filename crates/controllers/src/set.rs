@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kubewright_net::HttpService;
+use kubewright_net::signing::SigningKey;
 use kubewright_runtime::{Handle, Manager, ManagerOptions, Operator};
 
 use crate::node::NodeOptions;
 use crate::{
-    cluster_roles, deployment, gc, identity, namespace, node, replica_set, root_ca, service_account,
+    cluster_roles, deployment, gc, identity, namespace, node, replica_set, root_ca, service_account, token,
 };
 
 /// A controller, or a group of them that work together.
@@ -23,6 +24,8 @@ pub enum ControllerName {
     ServiceAccount,
     /// Gives each namespace the config map `kube-root-ca.crt`. Does nothing without a certificate.
     RootCa,
+    /// Fills the secrets that hold tokens of service accounts, and removes those of accounts that are gone. Does nothing without a key.
+    ServiceAccountToken,
     /// Fills cluster roles that take in the rules of others.
     ClusterRoleAggregation,
     /// Keeps as many pods as replica sets ask for.
@@ -35,11 +38,12 @@ pub enum ControllerName {
 
 impl ControllerName {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Namespace,
         Self::GarbageCollector,
         Self::ServiceAccount,
         Self::RootCa,
+        Self::ServiceAccountToken,
         Self::ClusterRoleAggregation,
         Self::ReplicaSet,
         Self::Deployment,
@@ -52,8 +56,12 @@ impl ControllerName {
 pub struct ControllerOptions {
     /// Which run. Default: all.
     pub controllers: BTreeSet<ControllerName>,
-    /// The certificate of the authority that signs the server's, as PEM, for [`ControllerName::RootCa`]. Default: none.
+    /// The certificate of the authority that signs the server's, as PEM, for [`ControllerName::RootCa`] and beside tokens in secrets. Default:
+    /// none.
     pub root_ca: Option<String>,
+    /// The key that signs tokens, which has to be one of those that the server believes, for [`ControllerName::ServiceAccountToken`]. Default:
+    /// none.
+    pub service_account_key: Option<SigningKey>,
     /// The nodes. Default: one.
     pub nodes: NodeOptions,
     /// How the manager works. `client_for` is set by [`ControllerSet::start`]. Default: the manager's.
@@ -65,6 +73,7 @@ impl Default for ControllerOptions {
         Self {
             controllers: ControllerName::ALL.into(),
             root_ca: None,
+            service_account_key: None,
             nodes: NodeOptions::default(),
             manager: ManagerOptions::default(),
         }
@@ -90,6 +99,12 @@ impl ControllerSet {
                 ControllerName::ServiceAccount => operator.controller(service_account::controller()),
                 ControllerName::RootCa => match &options.root_ca {
                     Some(certificate) => operator.controller(root_ca::controller(certificate)),
+                    None => operator,
+                },
+                ControllerName::ServiceAccountToken => match &options.service_account_key {
+                    Some(key) => {
+                        operator.controller(token::controller(key.clone(), options.root_ca.as_deref()))
+                    }
                     None => operator,
                 },
                 ControllerName::ClusterRoleAggregation => operator.controller(cluster_roles::controller()),

@@ -8,6 +8,7 @@ use kubewright_client::{Api, Client, WriteOptions};
 use kubewright_controllers::{ControllerName, ControllerOptions, ControllerSet};
 use kubewright_core::DynamicObject;
 use kubewright_net::Identity;
+use kubewright_net::signing::SigningKey;
 use kubewright_runtime::{Handle, Manager, ManagerOptions, Operator};
 use kubewright_schema::Definition;
 
@@ -21,7 +22,7 @@ pub struct TestEnvOptions {
     /// Where the service account controller runs, the admission plugin [`AdmissionPlugin::ServiceAccount`] is on unless it is turned off here:
     /// pods then need their account and get a token of it, as in any cluster.
     pub server: Options,
-    /// Which controllers run. Default: all, with one simulated node.
+    /// Which controllers run. Default: all, with one simulated node. The key of service accounts is the server's.
     pub controllers: ControllerOptions,
     /// How long [`TestEnv::wait_for`] and [`TestEnv::install`] wait. Default: 30 s, far beyond what anything here takes.
     pub wait_limit: Duration,
@@ -77,6 +78,12 @@ impl TestEnv {
             let plugins = std::mem::take(&mut server.admission);
             server.admission = plugins.with_unless_off(AdmissionPlugin::ServiceAccount);
         }
+        let key = &mut options.server.service_accounts.signing_key;
+        let tokens = ControllerName::ServiceAccountToken;
+        if key.is_none() && options.controllers.controllers.contains(&tokens) {
+            *key = Some(SigningKey::generate()?);
+        }
+        options.controllers.service_account_key = key.clone();
         let server = ApiServer::start(options.server).await?;
         let service = server.service();
         let controllers = if options.controllers.controllers.is_empty() {

@@ -6,6 +6,7 @@ use kubewright_apiserver::StartError;
 use kubewright_apiserver::serving::AuthorityError;
 use kubewright_client::Error as ClientError;
 use kubewright_net::kubeconfig::KubeconfigError;
+use kubewright_net::signing::SigningError;
 use kubewright_runtime::RunError;
 
 /// Why an environment did not do what a test asked.
@@ -24,6 +25,9 @@ pub enum TestEnvError {
     /// The certificates of a served environment could not be made.
     #[error("the certificates cannot be made")]
     Certificates(#[from] AuthorityError),
+    /// The key that signs tokens could not be made.
+    #[error("the key of service accounts cannot be made")]
+    SigningKey(#[from] SigningError),
     /// The kubeconfig of a served environment could not be written.
     #[error("the kubeconfig was not written")]
     Kubeconfig(#[from] KubeconfigError),

@@ -31,17 +31,24 @@ impl Cluster {
     /// # Panics
     ///
     /// When the server does not start.
-    #[expect(clippy::expect_used, reason = "a test fails by panicking")]
     pub async fn start() -> Self {
+        Self::start_with(Options::default()).await
+    }
+
+    /// The same with options.
+    ///
+    /// # Panics
+    ///
+    /// Likewise.
+    #[expect(clippy::expect_used, reason = "a test fails by panicking")]
+    pub async fn start_with(options: Options) -> Self {
         // For whoever looks for a failure: RUST_LOG=debug shows what goes on.
         let filter = tracing_subscriber::EnvFilter::from_default_env();
         let _ = tracing_subscriber::fmt()
             .with_env_filter(filter)
             .with_test_writer()
             .try_init();
-        let server = ApiServer::start(Options::default())
-            .await
-            .expect("the server starts");
+        let server = ApiServer::start(options).await.expect("the server starts");
         let client = Client::in_process(
             server.service(),
             Identity::new("admin", ["system:masters"]),

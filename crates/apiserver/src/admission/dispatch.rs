@@ -84,7 +84,8 @@ async fn hooks(call: &Call<'_>, kind: Kind) -> ApiResult<Option<Arc<[Arc<Hook>]>
     Ok((!hooks.is_empty()).then_some(hooks))
 }
 
-/// Whether no webhook is asked: about those that say which are asked, and about what is not stored.
+/// Whether no webhook is asked: about those that say which are asked, and about who may do what (kubernetes
+/// pkg/kubeapiserver/admission/exclusion/resources.go).
 fn is_exempt(resource: &Resource) -> bool {
     let is_configuration = resource.group == "admissionregistration.k8s.io"
         && matches!(
@@ -96,7 +97,11 @@ fn is_exempt(resource: &Resource) -> bool {
                 | "MutatingAdmissionPolicy"
                 | "MutatingAdmissionPolicyBinding"
         );
-    is_configuration || resource.is_review()
+    let is_question = matches!(
+        resource.group.as_str(),
+        "authentication.k8s.io" | "authorization.k8s.io"
+    );
+    is_configuration || (is_question && resource.is_review())
 }
 
 /// Why a hook's answer is not followed.
@@ -187,7 +192,8 @@ impl<'a> Stage<'a> {
 
     async fn selects_namespace(&self, selector: &LabelSelector, object: Option<&Value>) -> ApiResult<bool> {
         let namespace = self.attributes.namespace();
-        if namespace.is_empty() || selector.is_everything() {
+        // A namespace whose name is made up later is one all the same.
+        if (namespace.is_empty() && !self.attributes.is_namespace()) || selector.is_everything() {
             return Ok(true);
         }
         // A namespace that is being made or changed is judged by what it is to become.

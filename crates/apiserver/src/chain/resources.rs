@@ -110,6 +110,14 @@ fn check_route(info: &RequestInfo<'_>, method: &Method, resource: &Resource) -> 
         (Scope::Namespaced, None) if info.name.is_some() => return Err(not_found()),
         _ => {}
     }
+    match (info.verb, resource.model.custom()) {
+        (Verb::Other("proxy"), _) => return Err(not_found()),
+        (Verb::Other(verb), Some(_)) => {
+            return Err(Status::method_not_allowed(&resource.group_resource(), verb).into());
+        }
+        (Verb::Other(_), None) => return Err(not_allowed()),
+        _ => {}
+    }
     // The list of all namespaces can be read alone.
     let is_of_all = resource.scope == Scope::Namespaced && info.namespace.is_none();
     let is_read = matches!(info.verb, Verb::List | Verb::Watch);
@@ -179,6 +187,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::storage::{Encoded, Key};
     use crate::test_support::{DEFINITIONS, TestServer, definition};
 
     const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
@@ -231,5 +240,49 @@ mod tests {
         *shared.registry.write() = shared.builtin.clone();
         drop(alone);
         assert_eq!(write.await.code, 404);
+    }
+    /// What an update was to change goes, or comes, before it is stored: it is made, or changed, as upstream's `GuaranteedUpdate` sees to by
+    /// looking again.
+    #[tokio::test]
+    async fn an_update_that_is_slower_than_others() {
+        let server = TestServer::start().await;
+        let services = "/api/v1/namespaces/default/services";
+        let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}});
+        let shared = server.server.shared();
+        let mut before = service.clone();
+        for (is_there, code) in [(true, 201), (false, 200)] {
+            if is_there {
+                assert_eq!(server.post(services, &service).await.code, 201);
+            }
+            let turn = shared.services.turn().await;
+            let put = Request::put(format!("{services}/s")).header("content-type", "application/json");
+            let mut changed = service.clone();
+            changed["metadata"]["labels"] = json!({"is": "changed"});
+            let mut put = std::pin::pin!(server.call(put, changed.to_string()));
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            assert!(
+                put.as_mut().poll(&mut context).is_pending(),
+                "it waits for its turn"
+            );
+            let storage = shared.storage();
+            let key = Key::new("", "services", Some("default"), "s");
+            match is_there {
+                true => {
+                    let stored = storage.get(key.clone()).await.unwrap().unwrap();
+                    storage.delete(key, stored.revision()).await.unwrap();
+                }
+                false => {
+                    let other = Encoded::from_value(&before);
+                    storage.create(key, other).await.unwrap();
+                }
+            }
+            drop(turn);
+            let answer = put.await;
+            assert_eq!(answer.code, code, "{}", answer.body);
+            before = answer.body;
+            before["metadata"]["resourceVersion"].take();
+            before["metadata"]["labels"].take();
+            server.delete(&format!("{services}/s")).await.ok();
+        }
     }
 }

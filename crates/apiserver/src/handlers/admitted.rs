@@ -3,6 +3,7 @@
 use kubewright_core::{DeleteOptions, WriteOptions};
 use serde_json::Value;
 
+use super::metadata::{OwnersOf, dedup_owners};
 use super::{Call, scale};
 use crate::admission::{self, Attributes, Operation, RequestOptions};
 use crate::error::ApiResult;
@@ -15,7 +16,7 @@ use crate::registry::{ScalePaths, SubresourceKind};
 pub(super) async fn mutate_new(call: &Call<'_>, object: Value, options: &WriteOptions) -> ApiResult<Value> {
     let attributes = creation(call, &object, options);
     let mutated = admission::mutate(&attributes, Some(object)).await?;
-    Ok(mutated.unwrap_or_default())
+    Ok(once_owned(call, mutated))
 }
 
 /// Lets admission look at an object that is to be made.
@@ -24,6 +25,27 @@ pub(super) async fn mutate_new(call: &Call<'_>, object: Value, options: &WriteOp
 /// Those of [`admission::validate`].
 pub(super) async fn validate_new(call: &Call<'_>, object: &Value, options: &WriteOptions) -> ApiResult<()> {
     admission::validate(&creation(call, object, options), Some(object)).await
+}
+
+/// The same for an object whose name the server made: upstream does not tell it.
+///
+/// # Errors
+/// Likewise.
+pub(super) async fn validate_generated(
+    call: &Call<'_>,
+    object: &Value,
+    options: &WriteOptions,
+) -> ApiResult<()> {
+    let mut attributes = creation(call, object, options);
+    attributes.name.clear();
+    admission::validate(&attributes, Some(object)).await
+}
+
+/// What admission left, without owners that are there already.
+fn once_owned(call: &Call<'_>, mutated: Option<Value>) -> Value {
+    let mut object = mutated.unwrap_or_default();
+    dedup_owners(call, &mut object, OwnersOf::Admitted);
+    object
 }
 
 /// Both in one, for what is made and not kept, as a binding is.
@@ -95,7 +117,7 @@ impl<'a> Change<'a> {
         let Some(paths) = self.paths else {
             let attributes = self.attributes(&new, self.old);
             let mutated = admission::mutate(&attributes, Some(new)).await?;
-            return Ok(mutated.unwrap_or_default());
+            return Ok(once_owned(self.call, mutated));
         };
         let (old_scale, new_scale) = (scale::of(self.old, paths), scale::of(&new, paths));
         let attributes = self.attributes(&new_scale, &old_scale);

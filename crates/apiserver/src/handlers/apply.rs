@@ -12,7 +12,7 @@ use kubewright_smd::manager::{Force, ManagerError};
 use serde_json::Value;
 
 use super::create::{self, Origin};
-use super::metadata::{self, OwnersOf};
+use super::metadata;
 use super::response::Rendering;
 use super::write::{self, meta};
 use super::{Call, update};
@@ -34,26 +34,23 @@ pub(crate) async fn apply(
     let owners = call.owners(&options);
     let may_create = call.info.subresource.is_empty();
     for _ in 0..GUARANTEED_UPDATE_TRIES {
-        let mut is_there = false;
-        let result = update::change(call, &options, |live| {
-            is_there = true;
+        let changed = update::change(call, &options, |live| {
             merge(call, &owners, Some(live), &config, &options)
         })
         .await;
-        let (code, result) = match result {
-            Err(error) if may_create && !is_there && error.status().reason == StatusReason::NotFound => {
+        let created = match changed {
+            Err(error) if may_create && error.status().code == 404 && update::is_gone(call).await? => {
                 let merge = || merge(call, &owners, None, &config, &options);
                 let object = call.settled(merge).await?;
-                let created = create::store(call, object, Origin::Update, &options).await;
-                (StatusCode::CREATED, created)
+                create::store(call, object, Origin::Update, &options).await
             }
-            result => (StatusCode::OK, result),
+            written => return write::answer(call, rendering, StatusCode::OK, &written?).await,
         };
-        match result {
+        match created {
             // Somebody else created it in between: it is there to be changed now.
             Err(error)
-                if code == StatusCode::CREATED && error.status().reason == StatusReason::AlreadyExists => {}
-            result => return write::answer(call, rendering, code, &result?).await,
+                if error.status().reason == StatusReason::AlreadyExists && !update::is_gone(call).await? => {}
+            written => return write::answer(call, rendering, StatusCode::CREATED, &written?).await,
         }
     }
     Err(ApiError::modified(&call.group_resource(), call.name()?))
@@ -154,7 +151,6 @@ fn merge(
         check_uid(call, &object)?;
     }
     metadata::place_named(call, &mut object)?;
-    metadata::dedup_owners(call, &mut object, OwnersOf::Patch);
     Ok(object)
 }
 

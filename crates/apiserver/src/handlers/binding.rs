@@ -4,14 +4,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
-use kubewright_core::{FieldError, FieldPath, GroupResource, GroupVersionKind, Status, StatusReason};
+use kubewright_core::{
+    FieldError, FieldPath, GroupResource, GroupVersionKind, Status, StatusReason, WriteOptions,
+};
 use kubewright_net::Body;
 use serde_json::{Map, Value, json};
 
 use super::subresource::{self, done};
 use super::update;
 use super::write::{self, meta};
-use super::{Call, Recorder, admitted, create as creation};
+use super::{Call, Recorder, admitted, create as creation, metadata};
 use crate::builtin::validation::names::{NameRule, NameUse};
 use crate::builtin::value::set_condition;
 use crate::chain::not_found;
@@ -25,7 +27,7 @@ pub(crate) fn is_binding(call: &Call<'_>) -> bool {
     call.resource.group.is_empty() && call.resource.kind == "Binding"
 }
 
-/// Binds the object that the body names, as [`create`] does with the one that the path names.
+/// Binds the object that the body names, as [`create`] does with the one that the path names. Admission sees what was asked for.
 pub(crate) async fn create_legacy(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
     let registry = call.server.registry();
     let version = registry.version(call.info.group, call.info.version);
@@ -36,14 +38,20 @@ pub(crate) async fn create_legacy(call: &Call<'_>, body: &Bytes) -> ApiResult<Re
     let mut resources = version.into_iter().flat_map(|version| &version.resources);
     let resource = resources.find(bound).cloned().ok_or_else(not_found)?;
     let options = write::options(call)?;
-    let name = meta(&read(call, body, &options)?, "name").to_owned();
+    let mut binding = read(call, body, &options)?;
+    // So the uid that is wanted of the object counts in the other way alone.
+    metadata::wipe(&mut binding);
+    creation::place(call, &mut binding)?;
+    let binding = admitted::mutate_new(call, binding, &options).await?;
+    let node = check(&binding)?;
+    admitted::validate_new(call, &binding, &options).await?;
     let call = Call {
         server: call.server,
         identity: call.identity.clone(),
         info: RequestInfo {
             resource: &resource.plural,
             subresource: "binding",
-            name: Some(name.into()),
+            name: Some(meta(&binding, "name").to_owned().into()),
             ..call.info.clone()
         },
         resource: resource.clone(),
@@ -52,26 +60,36 @@ pub(crate) async fn create_legacy(call: &Call<'_>, body: &Bytes) -> ApiResult<Re
         warnings: Recorder::default(),
         conversions: Conversions::default(),
     };
-    create(&call, body).await
+    bind(&call, &binding, &node, &options).await
 }
 
 /// Binds the object that the path names to the node in the body.
 pub(crate) async fn create(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
     let options = write::options(call)?;
     let mut binding = read(call, body, &options)?;
-    let name = call.name()?;
-    if meta(&binding, "name") != name {
+    metadata::place_in_namespace(call, &mut binding)?;
+    let binding = admitted::mutate_new(call, binding, &options).await?;
+    if meta(&binding, "name") != call.name()? {
         return Err(Status::bad_request("name in URL does not match name in Binding object").into());
     }
-    creation::place(call, &mut binding)?;
-    let binding = admitted::admit_new(call, binding, &options).await?;
     let node = check(&binding)?;
+    admitted::validate_new(call, &binding, &options).await?;
+    bind(call, &binding, &node, &options).await
+}
+
+/// The pod itself is changed without being looked at: its own admission is not asked.
+async fn bind(
+    call: &Call<'_>,
+    binding: &Value,
+    node: &str,
+    options: &WriteOptions,
+) -> ApiResult<Response<Body>> {
     let now = call.server.now().to_string();
-    update::change_unchecked(call, &options, |pod| bound(pod, &binding, &node, &now)).await?;
+    update::change_unchecked(call, options, |pod| bound(pod, binding, node, &now)).await?;
     done(call)
 }
 
-fn read(call: &Call<'_>, body: &Bytes, options: &kubewright_core::WriteOptions) -> ApiResult<Value> {
+fn read(call: &Call<'_>, body: &Bytes, options: &WriteOptions) -> ApiResult<Value> {
     let gvk = GroupVersionKind::new("", "v1", "Binding");
     subresource::read(call, body, options, &gvk, &[])
 }

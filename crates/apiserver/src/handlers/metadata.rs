@@ -34,7 +34,10 @@ pub(super) fn place_named(call: &Call<'_>, object: &mut Value) -> ApiResult<()> 
 }
 
 /// `EnsureObjectNamespaceMatchesRequestNamespace` of pkg/registry/rest/meta.go.
-fn place_in_namespace(call: &Call<'_>, object: &mut Value) -> ApiResult<()> {
+///
+/// # Errors
+/// 400 when the object says it belongs elsewhere.
+pub(super) fn place_in_namespace(call: &Call<'_>, object: &mut Value) -> ApiResult<()> {
     let found = meta(object, "namespace");
     match (call.resource.scope, call.namespace()) {
         (Scope::Namespaced, Some(namespace)) => {
@@ -131,8 +134,8 @@ fn keep(new: &mut Map<String, Value>, old: &Value, field: &str, when: Keep) {
 pub(super) enum OwnersOf {
     /// A body: owners that are named twice are dropped before anything else happens.
     Body,
-    /// What a patch came to.
-    Patch,
+    /// What admission left, of a patch too.
+    Admitted,
 }
 
 /// Drops owner references that are there already, of which the client is warned (`dedupOwnerReferences`).
@@ -163,7 +166,7 @@ fn without_duplicates(object: &mut Value, of: OwnersOf) -> Option<String> {
     }
     let when = match of {
         OwnersOf::Body => "",
-        OwnersOf::Patch => " after mutating admission happens",
+        OwnersOf::Admitted => " after mutating admission happens",
     };
     Some(format!(
         ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may reject \

@@ -161,6 +161,7 @@ pub(crate) async fn dispatch(call: &Call<'_>, body: &Bytes) -> ApiResult<Respons
             Verb::Patch => patch::patch(call, body).await,
             Verb::Delete => delete::delete(call, body).await,
             Verb::DeleteCollection => delete::delete_collection(call, body).await,
+            Verb::Other(_) => Err(route::not_offered(call)),
         };
     }
     let subresource = call

@@ -13,7 +13,7 @@ use kubewright_smd::strategic::KindTypes;
 use kubewright_smd::{json, merge, strategic};
 use serde_json::Value;
 
-use super::metadata::{self, OwnersOf};
+use super::metadata;
 use super::response::Rendering;
 use super::{Call, apply, route, update, write};
 use crate::codec;
@@ -308,7 +308,6 @@ fn patched(call: &Call<'_>, patch: &ReadPatch, current: &Value, options: &WriteO
         .map_err(|why| patch.refused(ty, current, why))?;
     through_storage(call, &mut object);
     metadata::place_named(call, &mut object)?;
-    metadata::dedup_owners(call, &mut object, OwnersOf::Patch);
     Ok(object)
 }
 

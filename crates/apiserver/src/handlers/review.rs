@@ -90,11 +90,15 @@ async fn token(call: &Call<'_>, spec: &Value) -> ApiResult<Value> {
     };
     Ok(
         match server.authenticator.by_token(server, token, audiences).await {
-            Ok(bearer) => json!({
-                "authenticated": true,
-                "user": user_info(&bearer.identity),
-                "audiences": bearer.audiences,
-            }),
+            Ok(bearer) => {
+                call.warnings
+                    .add(bearer.warning.map(str::to_owned).into_iter().collect());
+                json!({
+                    "authenticated": true,
+                    "user": user_info(&bearer.identity),
+                    "audiences": bearer.audiences,
+                })
+            }
             Err(error) => json!({"user": {}, "error": error}),
         },
     )

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use kubewright_core::{FieldError, FieldPath, GroupKind, Status, WriteOptions};
+use kubewright_core::{FieldError, FieldPath, GroupKind, Status, StatusReason, WriteOptions};
 use kubewright_net::Body;
 use kubewright_smd::manager::restore_times;
 use serde_json::Value;
@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::admitted::Change;
 use super::create::{self, Origin};
 use super::metadata::{self, OwnersOf};
+use super::reserved::Reservation;
 use super::response::Rendering;
 use super::write::{self, WriteContext, Written, meta};
 use super::{Call, from_storage, lifecycle, to_storage};
@@ -26,29 +27,43 @@ pub(crate) async fn update(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
     let incoming = read(call, body, &options)?;
     let uid = meta(&incoming, "uid").to_owned();
     let owners = call.owners(&options);
-    let mut object = Some(incoming);
-    let outcome = change(call, &options, |current| {
-        check_uid(call, &uid, meta(current, "uid"))?;
-        // Somebody else was quicker where it is gone: seldom enough to read it anew rather than to keep a copy.
-        let object = match object.take() {
-            Some(object) => object,
-            None => read(call, body, &options)?,
-        };
-        Ok(owners.update(current, object))
-    })
-    .await;
     let may_create = call.info.subresource.is_empty()
         && call.resource.strategy.create_on_update == CreateOnUpdate::Allowed;
-    let (code, written) = match (outcome, object) {
-        (Err(error), Some(object)) if may_create && error.status().code == 404 => {
-            check_uid(call, &uid, "")?;
-            let object = call.own(&owners, object).await?;
-            let written = create::store(call, object, Origin::Update, &options).await?;
-            (StatusCode::CREATED, written)
+    let mut object = Some(incoming);
+    // It is read anew where somebody else was quicker: seldom enough not to keep a copy.
+    let again = |object: Option<Value>| object.map_or_else(|| read(call, body, &options), Ok);
+    for _ in 0..GUARANTEED_UPDATE_TRIES {
+        let changed = change(call, &options, |current| {
+            check_uid(call, &uid, meta(current, "uid"))?;
+            Ok(owners.update(current, again(object.take())?))
+        })
+        .await;
+        let written = match changed {
+            Err(error) if may_create && error.status().code == 404 && is_gone(call).await? => {
+                check_uid(call, &uid, "")?;
+                let object = call.own(&owners, again(object.take())?).await?;
+                create::store(call, object, Origin::Update, &options).await
+            }
+            written => return write::answer(call, &rendering, StatusCode::OK, &written?).await,
+        };
+        match written {
+            // Somebody else created it in between: it is there to be changed now.
+            Err(error) if error.status().reason == StatusReason::AlreadyExists && !is_gone(call).await? => {}
+            written => return write::answer(call, &rendering, StatusCode::CREATED, &written?).await,
         }
-        (outcome, _) => (StatusCode::OK, outcome?),
-    };
-    write::answer(call, &rendering, code, &written).await
+    }
+    Err(ApiError::modified(&call.group_resource(), call.name()?))
+}
+
+/// Whether the object that the path names is not there: a 404 may tell of something else that is missing, as the role that a binding names,
+/// and what is refused as being there already may be so by the word of a webhook.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(super) async fn is_gone(call: &Call<'_>) -> ApiResult<bool> {
+    let key = call.resource.key(call.namespace(), call.name()?);
+    let found = call.server.storage().get(key).await;
+    Ok(found.map_err(|error| call.storage_error(error))?.is_none())
 }
 
 /// Reads a body as the object that is to be there.
@@ -143,7 +158,7 @@ async fn change_by(
         // From here on, not before: a webhook may write what this locks.
         let mut context = WriteContext::new(call, options).await?;
         prepare(call, rules, &mut new, &old, &mut context)?;
-        let _reserved = context.done(&new);
+        let mut reserved = context.done(&new);
         if let Some(change) = &admitted {
             change.validate(&new).await?;
         }
@@ -164,7 +179,7 @@ async fn change_by(
                     .count_generation(&mut new, &current.value());
             }
             let _definition = write::hold_definition(call, name).await?;
-            replace(call, &current, new, shown).await
+            Reservation::while_stored(&mut reserved, replace(call, &current, new, shown)).await
         };
         match result {
             Ok(written) => return Ok(written),

@@ -233,6 +233,8 @@ pub(crate) struct WriteContext<'a> {
     requester: Requester<'a>,
     pool: ServicePool,
     turn: Option<Turn<'a>>,
+    /// Whether what is given out is shown alone.
+    is_dry_run: bool,
 }
 
 impl<'a> WriteContext<'a> {
@@ -278,12 +280,14 @@ impl<'a> WriteContext<'a> {
             requester,
             pool,
             turn,
+            is_dry_run: options.dry_run,
         })
     }
 
-    /// Lets others go on. A service keeps what it was given until the answer is dropped, after it was stored.
+    /// Lets others go on. A service that is to be stored keeps what it was given until the answer is dropped, after it was.
     pub(crate) fn done(self, object: &Value) -> Option<Reservation<'a>> {
-        self.turn.map(|turn| turn.end(object))
+        let turn = self.turn.filter(|_| !self.is_dry_run);
+        turn.map(|turn| turn.end(object))
     }
 
     /// The strategy's view of it.

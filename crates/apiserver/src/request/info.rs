@@ -4,7 +4,8 @@
 //! /api/{version}[/namespaces/{namespace}]/{resource}[/{name}[/{subresource}]]
 //! /apis/{group}/{version}[/namespaces/{namespace}]/{resource}[/{name}[/{subresource}]]
 //! ```
-//! Behind the version may stand `watch/`: the old way to watch a collection or an object, deprecated since 1.11.
+//! Behind the version may stand `watch/`: the old way to watch a collection or an object, deprecated since 1.11. So could `proxy/`, which is
+//! served no longer and still a verb.
 //! Everything else is no resource: `/healthz`, `/version`, `/openapi/v3`, discovery.
 
 use std::borrow::Cow;
@@ -24,6 +25,8 @@ pub(crate) enum Verb {
     Patch,
     Delete,
     DeleteCollection,
+    /// What no resource offers: a method without a verb, or an old way to ask; the word is the verb that rules are asked for.
+    Other(&'static str),
 }
 
 impl Verb {
@@ -38,6 +41,7 @@ impl Verb {
             Self::Patch => "patch",
             Self::Delete => "delete",
             Self::DeleteCollection => "deletecollection",
+            Self::Other(word) => word,
         }
     }
 }
@@ -85,7 +89,8 @@ impl<'a> RequestInfo<'a> {
         let mut rest = segments;
         let mut first = rest.next()?;
         let is_watch_path = first == "watch";
-        if is_watch_path {
+        let is_proxy_path = first == "proxy";
+        if is_watch_path || is_proxy_path {
             first = rest.next()?;
         }
         // `/namespaces/{n}` is the namespace object and `/namespaces/{n}/{subresource}` part of it; else it is a prefix.
@@ -115,7 +120,9 @@ impl<'a> RequestInfo<'a> {
         };
         let verb = match (method, name.is_some()) {
             (&Method::GET | &Method::HEAD, _) if is_watch_path => Verb::Watch,
-            _ if is_watch_path => return None,
+            // The word in the path counts, whatever the method.
+            _ if is_watch_path => Verb::Other("watch"),
+            _ if is_proxy_path => Verb::Other("proxy"),
             (&Method::GET | &Method::HEAD, true) => Verb::Get,
             (&Method::GET | &Method::HEAD, false) if is_watch(query) => Verb::Watch,
             (&Method::GET | &Method::HEAD, false) => Verb::List,
@@ -124,7 +131,12 @@ impl<'a> RequestInfo<'a> {
             (&Method::PATCH, _) => Verb::Patch,
             (&Method::DELETE, true) => Verb::Delete,
             (&Method::DELETE, false) => Verb::DeleteCollection,
-            _ => return None,
+            _ => Verb::Other(""),
+        };
+        let (subresource, beyond) = if is_proxy_path {
+            ("", "")
+        } else {
+            (subresource, beyond)
         };
         let is_selecting = matches!(verb, Verb::List | Verb::Watch) && name.is_none() && !is_watch_path;
         Some(Self {
@@ -332,7 +344,27 @@ mod tests {
                 Some("watch apps/v1 a deployments -"),
             ),
             ("GET", "/api/v1/watch", None),
-            ("POST", "/api/v1/watch/namespaces/a/pods", None),
+            (
+                "POST",
+                "/api/v1/watch/namespaces/a/pods",
+                Some("watch /v1 a pods -"),
+            ),
+            (
+                "DELETE",
+                "/api/v1/watch/namespaces/a/pods/b",
+                Some("watch /v1 a pods b"),
+            ),
+            ("GET", "/api/v1/proxy", None),
+            (
+                "GET",
+                "/api/v1/proxy/nodes/n/metrics",
+                Some("proxy /v1 - nodes n"),
+            ),
+            (
+                "PUT",
+                "/api/v1/proxy/namespaces/a/pods/b",
+                Some("proxy /v1 a pods b"),
+            ),
             (
                 "POST",
                 "/api/v1/namespaces/a/services/https:b:web/proxy/c/d",
@@ -350,7 +382,9 @@ mod tests {
             ("GET", "", None),
             ("GET", "///", None),
             ("GET", "api/v1/pods/é/", Some("get /v1 - pods é")),
-            ("OPTIONS", "/api/v1/pods", None),
+            ("OPTIONS", "/api/v1/pods", Some(" /v1 - pods -")),
+            ("get", "/api/v1/namespaces/a/pods/b", Some(" /v1 a pods b")),
+            ("OPTIONS", "/version", None),
             (
                 "GET",
                 "/api/v1/namespaces/a/pods/b/c/d",

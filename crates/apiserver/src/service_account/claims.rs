@@ -64,22 +64,13 @@ impl Claims {
     /// For a claim that is there and is of another type than it has, as go-jose reads claims (jwt/claims.go): a time that cannot be
     /// read must not become a token without that limit.
     pub(super) fn from_json(claims: &Value) -> Result<Self, String> {
-        let audiences = match claims.get("aud") {
-            None => Vec::new(),
-            Some(Value::String(one)) => vec![one.clone()],
-            Some(Value::Array(all)) => {
-                let all = all.iter().map(|one| one.as_str().map(str::to_owned));
-                all.collect::<Option<_>>().ok_or(NO_AUDIENCE)?
-            }
-            Some(_) => return Err(NO_AUDIENCE.to_owned()),
-        };
         let private = &claims["kubernetes.io"];
         if !private.is_null() && !private.is_object() {
             return Err(mismatch(private, "serviceaccount.kubernetes"));
         }
         Ok(Self {
             id: text(&claims["jti"])?,
-            audiences,
+            audiences: audiences(claims)?,
             issued_at: time(&claims["iat"])?,
             not_before: time(&claims["nbf"])?,
             expires: time(&claims["exp"])?,
@@ -181,6 +172,19 @@ impl Reference {
     }
 }
 
+/// Whom a token is meant for; nobody in particular where it does not say.
+pub(super) fn audiences(claims: &Value) -> Result<Vec<String>, String> {
+    match claims.get("aud") {
+        None => Ok(Vec::new()),
+        Some(Value::String(one)) => Ok(vec![one.clone()]),
+        Some(Value::Array(all)) => {
+            let all = all.iter().map(|one| one.as_str().map(str::to_owned));
+            Ok(all.collect::<Option<_>>().ok_or(NO_AUDIENCE)?)
+        }
+        Some(_) => Err(NO_AUDIENCE.to_owned()),
+    }
+}
+
 /// A numeric date. It may have a fraction, which is cut off.
 fn time(value: &Value) -> Result<Option<i64>, String> {
     match value {
@@ -193,7 +197,7 @@ fn time(value: &Value) -> Result<Option<i64>, String> {
     }
 }
 
-fn text(value: &Value) -> Result<String, String> {
+pub(super) fn text(value: &Value) -> Result<String, String> {
     match value {
         Value::Null => Ok(String::new()),
         Value::String(text) => Ok(text.clone()),

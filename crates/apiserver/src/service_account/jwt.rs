@@ -1,24 +1,9 @@
-//! JSON Web Tokens in their compact form (RFC 7519, RFC 7515): three parts in base64, of which the last signs the first two.
+//! JSON Web Tokens in their compact form, as [`SigningKey::token`](kubewright_net::signing::SigningKey::token) makes them, taken apart.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use kubewright_net::signing::{PublicKey, SigningKey};
-use serde_json::{Value, json};
-
-/// A token that carries `claims`.
-///
-/// # Errors
-/// When the system has no randomness.
-pub(super) fn sign(key: &SigningKey, claims: &Value) -> Result<String, String> {
-    let header = json!({"alg": key.public().algorithm(), "kid": key.public().id()});
-    let mut token = URL_SAFE_NO_PAD.encode(header.to_string());
-    token.push('.');
-    URL_SAFE_NO_PAD.encode_string(claims.to_string(), &mut token);
-    let signature = key.sign(token.as_bytes()).map_err(|error| error.to_string())?;
-    token.push('.');
-    URL_SAFE_NO_PAD.encode_string(signature, &mut token);
-    Ok(token)
-}
+use kubewright_net::signing::PublicKey;
+use serde_json::Value;
 
 /// A token whose signature is not checked yet: none of what it says is to be believed.
 pub(super) struct Parsed<'a> {
@@ -79,6 +64,9 @@ const MAX_TOKEN_BYTES: usize = 64 * 1024;
 
 #[cfg(test)]
 mod tests {
+    use kubewright_net::signing::SigningKey;
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -86,7 +74,7 @@ mod tests {
         let key = SigningKey::generate().unwrap();
         let other = SigningKey::generate().unwrap();
         let claims = json!({"iss": "a", "sub": "b"});
-        let token = sign(&key, &claims).unwrap();
+        let token = key.token(&claims).unwrap();
         let parsed = Parsed::read(&token).unwrap();
         assert_eq!(parsed.issuer(), Some("a"));
         assert_eq!(parsed.claims, claims);
@@ -97,7 +85,7 @@ mod tests {
             Err("invalid signature, no keys found".to_owned())
         );
         // Another's claims under this signature.
-        let forged = sign(&other, &json!({"iss": "a", "sub": "c"})).unwrap();
+        let forged = other.token(&json!({"iss": "a", "sub": "c"})).unwrap();
         let (head, signature) = (
             token.split('.').next().unwrap(),
             token.rsplit('.').next().unwrap(),

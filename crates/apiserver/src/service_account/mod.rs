@@ -7,6 +7,7 @@ mod bound;
 mod claims;
 mod discovery;
 mod jwt;
+mod legacy;
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -18,6 +19,7 @@ use parking_lot::RwLock;
 
 pub(crate) use bound::BoundKind;
 pub(crate) use claims::{Claims, Reference};
+use legacy::LegacyClaims;
 
 use crate::storage::{Key, Storage};
 
@@ -52,7 +54,13 @@ pub(crate) struct ServiceAccounts {
     keys: OnceLock<Result<Keys, String>>,
     /// Claims of tokens whose signatures held, which take longer to check than most requests take in all. Whether a token still
     /// holds is found out each time.
-    signed: RwLock<HashMap<String, Arc<Claims>>>,
+    signed: RwLock<HashMap<String, Arc<Signed>>>,
+}
+
+/// What a token says, by its kind.
+enum Signed {
+    Bound(Claims),
+    Legacy(LegacyClaims),
 }
 
 /// The keys that the options name.
@@ -72,6 +80,8 @@ struct Keys {
 pub(crate) struct TokenBearer {
     pub(crate) identity: Identity,
     pub(crate) audiences: Vec<String>,
+    /// What the bearer is to be warned of.
+    pub(crate) warning: Option<&'static str>,
 }
 
 impl ServiceAccounts {
@@ -121,7 +131,8 @@ impl ServiceAccounts {
     /// # Errors
     /// When there is no key, or no randomness.
     pub(crate) fn issue(&self, claims: &Claims) -> Result<String, String> {
-        jwt::sign(&self.keys()?.signing, &claims.to_json(self.issuer()))
+        let token = self.keys()?.signing.token(&claims.to_json(self.issuer()));
+        token.map_err(|error| error.to_string())
     }
 
     /// Who bears a token that is meant for one of `audiences`, at `now` in seconds. `None` for what is no token of an issuer that is
@@ -136,10 +147,14 @@ impl ServiceAccounts {
         audiences: &[String],
         now: i64,
     ) -> Result<Option<TokenBearer>, String> {
-        let Some(claims) = self.verified(token)? else {
+        let Some(signed) = self.verified(token)? else {
             return Ok(None);
         };
-        let found = match claims.audiences.as_slice() {
+        let found = match &*signed {
+            Signed::Bound(claims) => &claims.audiences,
+            Signed::Legacy(claims) => &claims.audiences,
+        };
+        let found = match found.as_slice() {
             [] => self.audiences.as_slice(),
             found => found,
         };
@@ -155,30 +170,37 @@ impl ServiceAccounts {
                 quoted(audiences)
             ));
         }
+        let claims = match &*signed {
+            Signed::Bound(claims) => claims,
+            Signed::Legacy(claims) => return claims.bearer(storage, token, both).await.map(Some),
+        };
         claims.check_time(now)?;
-        bound::check(storage, &claims, now).await?;
+        bound::check(storage, claims, now).await?;
         Ok(Some(TokenBearer {
             identity: claims.identity(),
             audiences: both,
+            warning: None,
         }))
     }
 
     /// The claims of a token whose signature holds.
-    fn verified(&self, token: &str) -> Result<Option<Arc<Claims>>, String> {
+    fn verified(&self, token: &str) -> Result<Option<Arc<Signed>>, String> {
         if let Some(known) = self.signed.read().get(token) {
             return Ok(Some(known.clone()));
         }
         let Some(parsed) = jwt::Parsed::read(token) else {
             return Ok(None);
         };
-        if !parsed
-            .issuer()
-            .is_some_and(|issuer| self.issuers.iter().any(|known| known == issuer))
-        {
+        let issuer = parsed.issuer().unwrap_or_default();
+        let is_legacy = issuer == legacy::ISSUER && parsed.claims["kubernetes.io"].is_null();
+        if !is_legacy && !self.issuers.iter().any(|known| known == issuer) {
             return Ok(None);
         }
         parsed.verify(&self.keys()?.public)?;
-        let claims = Arc::new(Claims::from_json(&parsed.claims)?);
+        let claims = Arc::new(match is_legacy {
+            true => Signed::Legacy(LegacyClaims::from_json(&parsed.claims)?),
+            false => Signed::Bound(Claims::from_json(&parsed.claims)?),
+        });
         let mut signed = self.signed.write();
         if signed.len() >= MAX_SIGNED {
             signed.clear();

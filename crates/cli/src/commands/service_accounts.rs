@@ -34,13 +34,12 @@ pub(crate) struct ServiceAccountArguments {
 }
 
 impl ServiceAccountArguments {
-    /// Reads the files.
+    /// Reads the files; without one, the signing key is a new one.
     pub(super) fn options(&self) -> anyhow::Result<ServiceAccountOptions> {
-        let signing_key = self
-            .signing_key_file
-            .as_deref()
-            .map(|path| read(path, SigningKey::from_pem))
-            .transpose()?;
+        let signing_key = match self.signing_key_file.as_deref() {
+            Some(path) => read(path, SigningKey::from_pem)?,
+            None => SigningKey::generate()?,
+        };
         let mut verification_keys = Vec::new();
         for path in &self.key_files {
             verification_keys.extend(read(path, PublicKey::all_from_pem)?);
@@ -48,7 +47,7 @@ impl ServiceAccountArguments {
         Ok(ServiceAccountOptions {
             issuers: self.issuers.clone(),
             audiences: self.audiences.clone(),
-            signing_key,
+            signing_key: Some(signing_key),
             verification_keys,
             max_token_expiration: self.max_token_expiration,
         })

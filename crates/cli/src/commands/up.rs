@@ -117,6 +117,8 @@ impl Up {
         let address = listener.local_addr()?;
         let crypto = Arc::new(rustls::crypto::ring::default_provider());
         let authority = Authority::new(crypto.clone())?;
+        let service_accounts = self.service_accounts.options()?;
+        let service_account_key = service_accounts.signing_key.clone();
         let options = Options {
             crypto: Some(crypto),
             client_certificates: Some(authority.verifier()?),
@@ -129,7 +131,7 @@ impl Up {
             })?,
             descriptions: super::descriptions(),
             tokens: self.tokens.read()?,
-            service_accounts: self.service_accounts.options()?,
+            service_accounts,
             ..Options::default()
         };
         let server = ApiServer::start(options)
@@ -143,6 +145,7 @@ impl Up {
             let root_ca = Some(authority.certificate_pem());
             let set = ControllerSet::new(ControllerOptions {
                 root_ca,
+                service_account_key,
                 ..ControllerOptions::default()
             });
             Some(

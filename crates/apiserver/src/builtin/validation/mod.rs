@@ -17,6 +17,7 @@ pub(crate) mod pod;
 pub(crate) mod resources;
 pub(crate) mod signer;
 pub(crate) mod storage;
+mod web_url;
 
 use std::collections::HashSet;
 

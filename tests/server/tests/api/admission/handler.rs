@@ -106,6 +106,13 @@ async fn answer(request: Request<Body>, questions: &Questions) -> Response<Body>
             response["patch"] = base64(&patch.to_string()).into();
             response["patchType"] = "JSONPatch".into();
         }
+        // The first owner once more.
+        "own" => {
+            let owner = &question["object"]["metadata"]["ownerReferences"][0];
+            let patch = json!([{"op": "add", "path": "/metadata/ownerReferences/-", "value": owner}]);
+            response["patch"] = base64(&patch.to_string()).into();
+            response["patchType"] = "JSONPatch".into();
+        }
         // Once is enough.
         "once" => {
             if question["object"]["metadata"]["labels"].get(rest).is_none() {

@@ -1,6 +1,7 @@
 //! Admission webhooks: each field of their configuration, and what becomes of requests when a webhook answers, changes, refuses or fails.
 
 mod handler;
+mod names;
 mod owners;
 mod services;
 

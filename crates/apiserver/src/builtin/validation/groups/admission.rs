@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::super::names::{dns_1035_label, port_number, qualified_name, subdomain};
+use super::super::web_url::WebUrl;
 use super::format::{fully_qualified_name, label_selector};
 use super::node::{Errors, Node};
 
@@ -171,35 +172,30 @@ fn check_client_config(errors: &mut Errors, config: &Node<'_, '_>) {
 fn webhook_url(errors: &mut Errors, url: &Node<'_, '_>) {
     const FORM: &str = "; desired format: https://host[/path]";
     let text = url.text();
-    if text.starts_with(':') {
-        let detail = format!("url must be a valid URL: parse {text:?}: missing protocol scheme{FORM}");
-        return url.required(errors, detail);
-    }
-    let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
-    let (before, query) = before.split_once('?').unwrap_or((before, ""));
-    let (scheme, rest) = match before.split_once(':') {
-        Some((scheme, rest)) if is_scheme(scheme) => (scheme.to_ascii_lowercase(), rest),
-        _ => (String::new(), before),
+    let WebUrl {
+        scheme,
+        host,
+        user,
+        fragment,
+        query,
+    } = match WebUrl::parse(text) {
+        Ok(parsed) => parsed,
+        Err(why) => {
+            let detail = format!("url must be a valid URL: parse {text:?}: {why}{FORM}");
+            return url.required(errors, detail);
+        }
     };
-    let authority = rest
-        .strip_prefix("//")
-        .map(|rest| rest.split('/').next().unwrap_or_default())
-        .unwrap_or_default();
-    let (user, host) = authority
-        .rsplit_once('@')
-        .map_or((None, authority), |(user, host)| (Some(user), host));
     if scheme != "https" {
         let detail = format!("'https' is the only allowed URL scheme{FORM}");
         url.invalid_as(errors, scheme, detail);
     }
     if host.is_empty() {
-        url.invalid_as(errors, host, format!("host must be specified{FORM}"));
+        url.invalid_as(errors, "", format!("host must be specified{FORM}"));
+    }
+    if let Some(user) = user {
+        url.invalid_as(errors, user, "user information is not permitted in the URL");
     }
     for (part, detail) in [
-        (
-            user.unwrap_or_default(),
-            "user information is not permitted in the URL",
-        ),
         (fragment, "fragments are not permitted in the URL"),
         (query, "query parameters are not permitted in the URL"),
     ] {
@@ -207,11 +203,6 @@ fn webhook_url(errors: &mut Errors, url: &Node<'_, '_>) {
             url.invalid_as(errors, part, detail);
         }
     }
-}
-
-fn is_scheme(text: &str) -> bool {
-    let is_rest = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
-    text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(is_rest)
 }
 
 /// Where a webhook within the cluster is (`ValidateWebhookService`).

@@ -44,6 +44,21 @@ fn webhooks() {
         );
         create(
             to,
+            &hook(&[("/clientConfig", json!({"url": "https://@host:x/"}))]),
+            &[
+                "webhooks[0].clientConfig.url: Required value: url must be a valid URL: parse \"https://@host:x/\": invalid port \":x\" after \
+                 host; desired format: https://host[/path]",
+            ],
+        );
+        create(
+            to,
+            &hook(&[("/clientConfig", json!({"url": "https://@host/"}))]),
+            &[
+                "webhooks[0].clientConfig.url: Invalid value: \"\": user information is not permitted in the URL",
+            ],
+        );
+        create(
+            to,
             &hook(&[(
                 "/clientConfig",
                 json!({"service": {"port": 70000, "path": "a//b"}}),
