@@ -7,29 +7,17 @@ use kubewright_net::kubeconfig::{AuthInfo, Cluster, Data, Kubeconfig};
 use kubewright_net::{CertificateAndKey, ConnectOptions, ProxySettings, ServerVerification};
 use serde_json::{Value, json};
 
-use super::{Config, ConfigError, Credentials};
+use super::{Config, ConfigError, Credentials, Overrides, validate};
 use crate::layers::{Gzip, Impersonation};
-
-/// What to take instead of what the kubeconfig says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Overrides {
-    /// Context. Default: the current one.
-    pub context: Option<String>,
-    /// Name of the cluster. Default: that of the context.
-    pub cluster: Option<String>,
-    /// Name of the user. Default: that of the context.
-    pub user: Option<String>,
-    /// Namespace. Default: that of the context, or `default`.
-    pub namespace: Option<String>,
-}
 
 impl Config {
     /// Takes context, cluster and user from a kubeconfig whose paths are absolute, and proxies from the environment
-    /// where the cluster names none.
+    /// where the cluster names none. As with kubectl, credentials are left out for a server without TLS, where everybody could
+    /// read them.
     ///
     /// # Errors
     ///
-    /// A name leads nowhere, a file cannot be read, or settings are invalid or exclude each other.
+    /// A name leads nowhere, a file cannot be read, or settings are invalid or exclude each other: what kubectl refuses too.
     pub fn from_kubeconfig(kubeconfig: &Kubeconfig, overrides: &Overrides) -> Result<Self, ConfigError> {
         let name = overrides
             .context
@@ -38,21 +26,25 @@ impl Config {
         let context = match kubeconfig.context(name) {
             Some(context) => context.clone(),
             None if !name.is_empty() => return Err(missing("context", name)),
-            None if overrides.cluster.is_some() => Default::default(),
+            None if overrides.cluster.is_some() || overrides.server.is_some() => Default::default(),
             None => return Err(ConfigError::NoContext),
         };
         let cluster_name = overrides.cluster.as_deref().unwrap_or(&context.cluster);
-        let cluster = kubeconfig
-            .cluster(cluster_name)
-            .ok_or_else(|| missing("cluster", cluster_name))?;
+        let cluster = match kubeconfig.cluster(cluster_name) {
+            Some(cluster) => cluster.clone(),
+            None if cluster_name.is_empty() && overrides.server.is_some() => Cluster::default(),
+            None => return Err(missing("cluster", cluster_name)),
+        };
+        let cluster = &overrides.cluster(cluster);
         let user_name = overrides.user.as_deref().unwrap_or(&context.user);
-        let anonymous = AuthInfo::default();
         let user = match kubeconfig.user(user_name) {
-            Some(user) => user,
-            None if user_name.is_empty() => &anonymous,
+            Some(user) => user.clone(),
+            None if user_name.is_empty() => AuthInfo::default(),
             None => return Err(missing("user", user_name)),
         };
+        let user = &overrides.user(user);
 
+        validate::check(cluster, user)?;
         let mut config = Self::new(server(&cluster.server)?);
         let namespace = overrides
             .namespace
@@ -74,8 +66,16 @@ impl Config {
             Some(url) => ProxySettings::all(url),
             None => ProxySettings::from_env(|name| std::env::var(name).ok()),
         };
-        config.credentials = credentials(user, cluster)?;
+        let credentials = credentials(user, cluster)?;
+        if config.server.scheme() == Some(&http::uri::Scheme::HTTPS) {
+            config.credentials = credentials;
+        } else if !credentials.is_empty() {
+            tracing::warn!(server = %config.server, "credentials are not sent without TLS");
+        }
         config.impersonation = impersonation(user)?;
+        if let Some(timeout) = overrides.request_timeout {
+            config.timeout = Some(timeout).filter(|timeout| !timeout.is_zero());
+        }
         Ok(config)
     }
 }
@@ -180,7 +180,8 @@ fn credentials(user: &AuthInfo, cluster: &Cluster) -> Result<Credentials, Config
 
 /// The `Cluster` of `client.authentication.k8s.io/v1` that a plugin is told.
 fn exec_cluster(cluster: &Cluster) -> Result<Value, ConfigError> {
-    let mut told = json!({ "server": cluster.server });
+    // Always there, as in client-go.
+    let mut told = json!({ "server": cluster.server, "config": null });
     if let Some(name) = &cluster.tls_server_name {
         told["tls-server-name"] = json!(name);
     }
@@ -198,6 +199,9 @@ fn exec_cluster(cluster: &Cluster) -> Result<Value, ConfigError> {
     }
     if let Some(url) = &cluster.proxy_url {
         told["proxy-url"] = json!(url);
+    }
+    if cluster.disable_compression == Some(true) {
+        told["disable-compression"] = json!(true);
     }
     let own = cluster
         .extensions

@@ -2,6 +2,8 @@
 
 mod infer;
 mod kubeconfig;
+mod overrides;
+mod validate;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -23,7 +25,7 @@ use crate::exec::ExecPlugin;
 use crate::layers::{AuthLayer, DebugLayer, Gzip, Impersonation, ImpersonationLayer};
 use crate::reload::{Files, Material, Open, Opened, following};
 
-pub use self::kubeconfig::Overrides;
+pub use self::overrides::Overrides;
 
 /// Everything a [`Client`](crate::Client) needs to know about a server and about its user.
 #[derive(Debug, Clone)]
@@ -76,6 +78,16 @@ pub struct Credentials {
     pub exec: Option<ExecConfig>,
     /// What that program is told about the cluster.
     pub(crate) exec_cluster: Option<Value>,
+}
+
+impl Credentials {
+    fn is_empty(&self) -> bool {
+        self.certificate.is_none()
+            && self.token.is_none()
+            && self.token_file.is_none()
+            && self.basic.is_none()
+            && self.exec.is_none()
+    }
 }
 
 impl fmt::Debug for Credentials {

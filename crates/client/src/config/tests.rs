@@ -44,10 +44,7 @@ fn the_context_chooses_cluster_user_and_namespace() {
     let config = Config::from_kubeconfig(&parse(TWO), &two).unwrap();
     assert_eq!(config.server.to_string(), "http://b:8080/");
     assert_eq!(config.default_namespace, "default");
-    assert_eq!(
-        config.credentials.basic,
-        Some(("me".to_owned(), "secret".to_owned()))
-    );
+    assert!(config.credentials.is_empty(), "nothing is sent without TLS");
     assert_eq!(config.proxy.loopback, Loopback::Proxied);
 
     let mixed = Overrides {
@@ -57,8 +54,15 @@ fn the_context_chooses_cluster_user_and_namespace() {
     };
     let config = Config::from_kubeconfig(&parse(TWO), &mixed).unwrap();
     assert_eq!(
-        (config.default_namespace.as_str(), config.credentials.token),
+        (
+            config.default_namespace.as_str(),
+            config.credentials.token.clone()
+        ),
         ("other", None)
+    );
+    assert_eq!(
+        config.credentials.basic,
+        Some(("me".to_owned(), "secret".to_owned()))
     );
 }
 
@@ -119,13 +123,29 @@ fn what_is_wrong_is_named() {
             "credentials cannot be used",
         ),
         (user("as-groups: [a]"), Overrides::default(), "as is not valid"),
+        (
+            user("token: a, username: b"),
+            Overrides::default(),
+            "a user name with password and a bearer token cannot be used together",
+        ),
+        (
+            cluster("server: 'https://a', proxy-url: 'u:secret@proxy:1'"),
+            of_cluster(),
+            "proxy-url is not valid: \"proxy:1\"",
+        ),
+        (
+            user("exec: {command: a, apiVersion: client.authentication.k8s.io/v1}"),
+            Overrides::default(),
+            "interactiveMode of the exec plugin is not valid",
+        ),
     ];
     for (text, overrides, expect) in rows {
         let error = Config::from_kubeconfig(&parse(&text), &overrides).unwrap_err();
         assert!(error.to_string().starts_with(expect), "{error}");
     }
-    let both = parse(&user("token: a, username: b"));
-    let config = Config::from_kubeconfig(&both, &Overrides::default()).unwrap();
+    let mut config = Config::new("https://a".parse().unwrap());
+    config.credentials.token = Some("a".to_owned());
+    config.credentials.basic = Some(("b".to_owned(), String::new()));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     assert!(matches!(
         config.into_service(provider),

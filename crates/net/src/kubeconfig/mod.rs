@@ -71,6 +71,17 @@ impl Kubeconfig {
                 source: source.into(),
             })?;
         let config = config.unwrap_or_default();
+        let (version, kind) = (
+            config.api_version.as_deref().unwrap_or_default(),
+            config.kind.as_deref().unwrap_or_default(),
+        );
+        if !matches!((version, kind), ("" | "v1", "" | "Config")) {
+            let source = format!("it holds {kind:?} of {version:?} instead of Config of v1").into();
+            return Err(KubeconfigError::Parse {
+                path: path.to_owned(),
+                source,
+            });
+        }
         let duplicate = |kind, name: Option<String>| match name {
             Some(name) => Err(KubeconfigError::Duplicate {
                 path: path.to_owned(),

@@ -1,0 +1,1 @@
+//! Real kubectl and the client, given the same kubeconfig files; see `tests/`.
