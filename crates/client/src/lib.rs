@@ -47,8 +47,8 @@ pub use client::{Client, ClientOptions, default_user_agent};
 pub use config::{Config, ConfigError, Credentials, Overrides};
 pub use error::Error;
 pub use kubewright_core::{
-    DeleteOptions, FieldValidation, List, ListMeta, ListOptions, Patch, Preconditions, PropagationPolicy,
-    VersionMatch, WatchEvent, WatchEventKind, WriteOptions,
+    Applicable, DeleteOptions, FieldValidation, List, ListMeta, ListOptions, Patch, Preconditions,
+    PropagationPolicy, Untyped, VersionMatch, WatchEvent, WatchEventKind, WriteOptions,
 };
 pub use layers::{
     Attempt, AuthLayer, Deadline, DebugLayer, DebugLevel, Gzip, GzipLayer, IdentityLayer, Impersonation,

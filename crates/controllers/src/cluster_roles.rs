@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
 use kubewright_client::{Api, ApplyConflicts, ApplyOptions};
-use kubewright_core::{LabelSelector, ObjectKey, ParseSelectorError};
+use kubewright_core::{LabelSelector, ObjectKey, ParseSelectorError, Untyped};
 use kubewright_runtime::{Context, Controller, Error, Outcome, Reconciler, Request, Right, Verb};
 use serde_json::json;
 
@@ -48,12 +48,12 @@ impl Reconciler for Aggregation {
 }
 
 async fn apply(ctx: &Context, name: &str, rules: &[PolicyRule]) -> Result<(), Error> {
-    let role = json!({
+    let role = Untyped(json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
         "metadata": {"name": name},
         "rules": rules,
-    });
+    }));
     let options = ApplyOptions {
         field_manager: NAME.to_owned(),
         conflicts: ApplyConflicts::Force,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding};
 use kubewright_client::{Api, ApplyOptions, Client, Error as ClientError};
-use kubewright_core::StaticResource;
+use kubewright_core::{StaticResource, Untyped};
 use kubewright_net::Identity;
 use serde_json::{Value, json};
 
@@ -191,7 +191,7 @@ async fn make_namespace(admin: &Client, name: &str) -> Result<(), ClientError> {
 }
 
 /// An object with these fields besides what every object has.
-fn made<K: StaticResource>(name: &str, namespace: Option<&str>, mut fields: Value) -> Value {
+fn made<K: StaticResource>(name: &str, namespace: Option<&str>, mut fields: Value) -> Untyped<Value> {
     fields["apiVersion"] = K::VERSION.into();
     if !K::GROUP.is_empty() {
         fields["apiVersion"] = format!("{}/{}", K::GROUP, K::VERSION).into();
@@ -201,7 +201,7 @@ fn made<K: StaticResource>(name: &str, namespace: Option<&str>, mut fields: Valu
         Some(namespace) => json!({"name": name, "namespace": namespace}),
         None => json!({"name": name}),
     };
-    fields
+    Untyped(fields)
 }
 
 fn options() -> ApplyOptions {

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kubewright_client::{Api, ApplyOptions, Patch, WriteOptions};
+use kubewright_client::{Api, ApplyOptions, Patch, Untyped, WriteOptions};
 use kubewright_tests_operators::Cluster;
 use serde_json::{Value, json};
 
-fn map(data: Value) -> Value {
-    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": data})
+fn map(data: Value) -> Untyped<Value> {
+    Untyped(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": data}))
 }
 
 fn data(map: &ConfigMap) -> BTreeMap<String, String> {
@@ -57,7 +57,10 @@ async fn conflicts_are_told_and_forced() {
         force: true,
         ..WriteOptions::default()
     };
-    let patched = maps.patch("m", &Patch::Apply(one("3")), &options).await.unwrap();
+    let patched = maps
+        .patch("m", &Patch::Apply(one("3").0), &options)
+        .await
+        .unwrap();
     assert_eq!(data(&patched), BTreeMap::from([("x".to_owned(), "3".to_owned())]));
     assert_eq!(managers(&patched), ["c"]);
     let unforced = WriteOptions {
@@ -66,7 +69,7 @@ async fn conflicts_are_told_and_forced() {
         ..options
     };
     let refused = maps
-        .patch("m", &Patch::Apply(one("4")), &unforced)
+        .patch("m", &Patch::Apply(one("4").0), &unforced)
         .await
         .unwrap_err();
     assert!(refused.is_conflict(), "{refused}");
@@ -78,7 +81,11 @@ async fn status_is_applied_by_another_manager() {
     let template =
         json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
     let spec = json!({"selector": {"matchLabels": {"a": "b"}}, "template": template});
-    let object = |part: &str, value: Value| json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, part: value});
+    let object = |part: &str, value: Value| {
+        Untyped(
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, part: value}),
+        )
+    };
     let deployments: Api<Deployment> = Api::namespaced(&cluster.client, "default");
     let (user, controller) = (ApplyOptions::new("user"), ApplyOptions::new("controller"));
     let absent = deployments

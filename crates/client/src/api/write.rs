@@ -2,7 +2,7 @@
 
 use http::Method;
 use kubewright_core::{
-    DeleteOptions, ListOptions, Patch, PatchKind, Resource, ScopeKind, TypeMeta, WriteOptions,
+    Applicable, DeleteOptions, ListOptions, Patch, PatchKind, Resource, ScopeKind, TypeMeta, WriteOptions,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -79,10 +79,13 @@ impl<K: Resource + DeserializeOwned + 'static, S: ScopeKind> Api<K, S> {
     /// Server-side apply: makes the fields of `object` what they are there, and gives them to the field manager. The
     /// object is created if there is none.
     ///
+    /// `object` is a type of this kind with only those fields, such as `kubewright_apply::apps::v1::Deployment` for deployments. Of kinds
+    /// without such a type it is the kind itself, or any JSON in [`Untyped`](kubewright_core::Untyped).
+    ///
     /// # Errors
     ///
     /// As [`get`](Self::get); [`Error::is_conflict`] if another manager owns a field and it is not forced.
-    pub async fn apply<T: Serialize + ?Sized>(
+    pub async fn apply<T: Applicable<K> + ?Sized>(
         &self,
         name: &str,
         object: &T,
@@ -96,7 +99,7 @@ impl<K: Resource + DeserializeOwned + 'static, S: ScopeKind> Api<K, S> {
     /// # Errors
     ///
     /// As [`apply`](Self::apply); [`Error::is_not_found`] if there is no such object.
-    pub async fn apply_status<T: Serialize + ?Sized>(
+    pub async fn apply_status<T: Applicable<K> + ?Sized>(
         &self,
         name: &str,
         object: &T,

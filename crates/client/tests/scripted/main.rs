@@ -14,7 +14,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod, ServiceAccount};
 use kubewright_client::{
     Api, ApplyOptions, Client, ClientOptions, Config, DeleteOptions, Deleted, DynamicApi, Error, ListOptions,
-    LogOptions, Patch, Preconditions, PropagationPolicy, ResourcePath, WarningHandler, WatchEvent,
+    LogOptions, Patch, Preconditions, PropagationPolicy, ResourcePath, Untyped, WarningHandler, WatchEvent,
     WatchEventKind, WriteOptions,
 };
 use kubewright_core::{DynamicObject, StaticResource};
@@ -218,7 +218,7 @@ async fn scopes_decide_the_path_and_what_can_be_asked() {
         pods.patch("x", &Patch::Apply(json!({})), &WriteOptions::default())
             .await
             .unwrap_err(),
-        pods.apply("x", &json!({}), &ApplyOptions::default())
+        pods.apply("x", &Untyped(json!({})), &ApplyOptions::default())
             .await
             .unwrap_err(),
     ];
