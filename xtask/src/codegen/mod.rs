@@ -2,8 +2,10 @@
 //!
 //! `codegen kinds` builds `crates/kinds/src/table.txt` from a wheel on PyPI and the tables under `xtask/data`.
 //! `codegen messages` refreshes the largest of those, `messages.txt`, from upstream's Go modules when the project moves
-//! to a new Kubernetes version, and `codegen names` writes what Go calls the fields. All inputs come from package registries that any machine reaches.
+//! to a new Kubernetes version, and `codegen names` writes what Go calls the fields.
+//! `codegen apply` writes the crate `apply` from the table of kinds. All inputs come from package registries that any machine reaches.
 
+pub(crate) mod apply;
 mod definitions;
 mod discovery;
 mod golang;
@@ -22,6 +24,7 @@ const USAGE: &str = "\
 usage: cargo xtask codegen kinds --definitions DIR [--check]
        cargo xtask codegen messages --definitions DIR --upstream DIR [--check]
        cargo xtask codegen names [--check]
+       cargo xtask codegen apply [--check]
 
 kinds     writes crates/kinds/src/table.txt. DIR is the folder kubernetes_validate/kubernetes-json-schema of the
           PyPI wheel kubernetes-validate 1.37.0:
@@ -35,6 +38,7 @@ messages  writes xtask/data/messages.txt from upstream's Go modules. --upstream 
               go mod download k8s.io/{api,apimachinery,apiextensions-apiserver,kube-aggregator}@v0.37.0
               cargo xtask codegen messages --definitions ... --upstream $(go env GOMODCACHE)/k8s.io
 names     writes crates/kinds/src/go.txt, by running the Go program in xtask/names over the table of kinds. It needs Go.
+apply     writes crates/apply/src/groups and the features of that crate, from the table of kinds.
 
 --check   writes nothing and fails if the file differs from what would be written.";
 
@@ -69,6 +73,12 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
             let table = workspace_root().join("crates/kinds/src/table.txt");
             let text = names::table(&workspace_root().join("xtask/names"), &table)?;
             options.write(&workspace_root().join("crates/kinds/src/go.txt"), &text)
+        }
+        "apply" => {
+            for (path, text) in apply::files()? {
+                options.write(&workspace_root().join(path), &text)?;
+            }
+            Ok(())
         }
         _ => bail!("{USAGE}"),
     }
@@ -115,6 +125,9 @@ impl Options {
 
     fn write(&self, path: &Path, text: &str) -> Result<()> {
         if !self.check {
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            }
             return fs::write(path, text).with_context(|| format!("cannot write {}", path.display()));
         }
         let current = read(path)?;

@@ -70,6 +70,13 @@ impl<'t> TypeRef<'t> {
         kubewright_kinds::table().type_named(name).map(Self::from)
     }
 
+    /// The type of a built-in kind.
+    pub fn kind(group: &str, version: &str, kind: &str) -> Option<Self> {
+        kubewright_kinds::table()
+            .kind(group, version, kind)
+            .map(Self::from)
+    }
+
     /// The scalar that values may be.
     pub(crate) fn scalar(self) -> Option<Scalar> {
         match self.0 {
