@@ -35,7 +35,7 @@
 //! * One for each group, named as its module: its stable versions, and the groups that those use. The default is `apps` and `core`.
 //! * `prerelease`: the alpha and beta versions too, of the groups that are chosen.
 //! * `all`: all of these.
-//! * `extract`: [`extract()`], what an applier owns of an object.
+//! * `extract`: the function of that name, what an applier owns of an object.
 
 #[macro_use]
 mod object;
