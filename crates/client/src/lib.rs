@@ -37,6 +37,7 @@ mod rest;
 mod watch;
 
 pub mod discovery;
+pub mod helpers;
 
 pub use api::{
     AllNamespaces, Api, ApplyConflicts, ApplyOptions, Deleted, DynamicApi, LogEnd, LogOf, LogOptions,
