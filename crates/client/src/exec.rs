@@ -1,11 +1,13 @@
 //! Credentials from a program: the exec plugins of a kubeconfig (`client.authentication.k8s.io`).
 //!
-//! One run serves all requests that wait for it; what it printed is used until it expires or the server answers 401.
-//! A run does not end with the request that began it: a login in a browser takes longer than a request may.
+//! One run serves all requests of the process that wait for it, whichever client they come from; what it printed is used until it
+//! expires or the server answers 401. A run does not end with the request that began it: a login in a browser takes longer than a
+//! request may.
 
+use std::collections::HashMap;
 use std::io::IsTerminal as _;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::HeaderValue;
@@ -29,11 +31,15 @@ const RUN_LIMIT: Duration = Duration::from_secs(300);
 /// Opens connections that present a client certificate.
 type Connect = Box<dyn Fn(CertificateAndKey) -> Result<HttpService, BoxError> + Send + Sync>;
 
-/// A program that prints credentials.
+/// Plugins that the process remembers: 128. Beyond that, those that no client uses any more are forgotten.
+const MAX_PLUGINS: usize = 128;
+
+/// A program that prints credentials, as one client uses it.
 pub(crate) struct ExecPlugin {
     program: Arc<Program>,
-    /// Held by a run until it has ended.
-    running: Arc<tokio::sync::Mutex<()>>,
+    connect: Connect,
+    /// Connections with the certificate that was printed last.
+    connections: Mutex<Option<(CertificateAndKey, HttpService)>>,
 }
 
 /// How the program is run, and what it printed last.
@@ -41,7 +47,8 @@ struct Program {
     config: ExecConfig,
     /// What the program is told about the cluster, if it is to be told.
     cluster: Option<Value>,
-    connect: Connect,
+    /// Held by a run until it has ended.
+    running: Arc<tokio::sync::Mutex<()>>,
     cached: Mutex<Cached>,
 }
 
@@ -54,76 +61,130 @@ struct Cached {
 #[derive(Clone)]
 struct Credentials {
     header: Option<HeaderValue>,
-    connections: Option<HttpService>,
+    certificate: Option<CertificateAndKey>,
     expires: Option<Timestamp>,
+    generation: u64,
 }
 
 impl ExecPlugin {
-    pub(crate) fn new(config: ExecConfig, cluster: Option<Value>, connect: Connect) -> Self {
+    /// Shares runs with all other clients of the process that have the same configuration of the plugin and of the cluster.
+    pub(crate) fn shared(config: ExecConfig, cluster: Option<Value>, connect: Connect) -> Self {
+        static PROGRAMS: LazyLock<Mutex<HashMap<String, Arc<Program>>>> = LazyLock::new(Mutex::default);
+        // Both are data without a form that could fail to be written.
+        let key = serde_json::to_string(&(&config, &cluster)).unwrap_or_default();
+        let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = programs.get(&key) {
+            return Self::of(Arc::clone(program), connect);
+        }
+        if programs.len() >= MAX_PLUGINS {
+            programs.retain(|_, program| Arc::strong_count(program) > 1);
+        }
+        let plugin = Self::new(config, cluster, connect);
+        if programs.len() < MAX_PLUGINS {
+            programs.insert(key, Arc::clone(&plugin.program));
+        }
+        plugin
+    }
+
+    fn new(config: ExecConfig, cluster: Option<Value>, connect: Connect) -> Self {
         let program = Program {
             config,
             cluster,
-            connect,
-            cached: Mutex::new(Cached::default()),
-        };
-        Self {
-            program: Arc::new(program),
             running: Arc::default(),
+            cached: Mutex::default(),
+        };
+        Self::of(Arc::new(program), connect)
+    }
+
+    fn of(program: Arc<Program>, connect: Connect) -> Self {
+        Self {
+            program,
+            connect,
+            connections: Mutex::default(),
         }
     }
 
     pub(crate) async fn authorize(&self) -> Result<Authorization, AuthError> {
-        if let Some(cached) = self.program.cached() {
+        let credentials = Program::credentials(&self.program).await?;
+        let connections = credentials.certificate.as_ref();
+        let connections = connections
+            .map(|certificate| self.connections(certificate))
+            .transpose()
+            .map_err(|source| self.program.failed(source))?;
+        Ok(Authorization {
+            header: credentials.header,
+            connections,
+            generation: credentials.generation,
+            since: Instant::now(),
+        })
+    }
+
+    pub(crate) fn reject(&self, used: &Authorization) {
+        self.program.reject(used.generation);
+    }
+
+    /// The same connections as long as the certificate is the same, even if the program ran again.
+    fn connections(&self, certificate: &CertificateAndKey) -> Result<HttpService, BoxError> {
+        let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((present, service)) = &*connections
+            && present == certificate
+        {
+            return Ok(service.clone());
+        }
+        let service = (self.connect)(certificate.clone())?;
+        *connections = Some((certificate.clone(), service.clone()));
+        Ok(service)
+    }
+}
+
+impl Program {
+    /// Those that are there, or else those of a run.
+    async fn credentials(this: &Arc<Self>) -> Result<Credentials, AuthError> {
+        if let Some(cached) = this.cached() {
             return Ok(cached);
         }
-        let running = Arc::clone(&self.running).lock_owned().await;
+        let running = Arc::clone(&this.running).lock_owned().await;
         // Another request may have run the program while this one waited.
-        if let Some(cached) = self.program.cached() {
+        if let Some(cached) = this.cached() {
             return Ok(cached);
         }
-        let program = Arc::clone(&self.program);
+        let program = Arc::clone(this);
         let run = tokio::spawn(async move {
             let _running = running;
             program.refresh().await
         });
         match run.await {
             Ok(result) => result,
-            Err(error) => Err(self.program.failed(error.into())),
+            Err(error) => Err(this.failed(error.into())),
         }
     }
 
-    pub(crate) fn reject(&self, used: &Authorization) {
-        self.program.reject(used);
-    }
-}
-
-impl Program {
-    async fn refresh(&self) -> Result<Authorization, AuthError> {
+    async fn refresh(&self) -> Result<Credentials, AuthError> {
         let run = tokio::time::timeout(RUN_LIMIT, self.run()).await;
-        let credentials = run
+        let mut credentials = run
             .unwrap_or_else(|_| Err(format!("it did not end within {RUN_LIMIT:?}").into()))
             .map_err(|source| self.failed(source))?;
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         cached.generation += 1;
-        let authorization = authorization(&credentials, cached.generation);
-        cached.credentials = Some(credentials);
-        Ok(authorization)
+        credentials.generation = cached.generation;
+        cached.credentials = Some(credentials.clone());
+        Ok(credentials)
     }
 
-    fn reject(&self, used: &Authorization) {
+    fn reject(&self, generation: u64) {
         let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
-        if cached.generation == used.generation {
+        if cached.generation == generation {
             cached.credentials = None;
         }
     }
 
-    fn cached(&self) -> Option<Authorization> {
+    fn cached(&self) -> Option<Credentials> {
         let cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
         let credentials = cached.credentials.as_ref()?;
         let expired = credentials
             .expires
             .is_some_and(|expires| Timestamp::now() >= expires);
-        (!expired).then(|| authorization(credentials, cached.generation))
+        (!expired).then(|| credentials.clone())
     }
 
     fn failed(&self, source: BoxError) -> AuthError {
@@ -150,31 +211,7 @@ impl Program {
             )
             .into());
         }
-        self.credentials(printed.status.ok_or("it printed no status")?)
-    }
-
-    fn credentials(&self, status: ExecStatus) -> Result<Credentials, BoxError> {
-        let header = status
-            .token
-            .filter(|token| !token.is_empty())
-            .map(|token| bearer(&token))
-            .transpose()?;
-        let connections = match (status.client_certificate_data, status.client_key_data) {
-            (Some(certificate), Some(key)) => {
-                let certificate = CertificateAndKey::from_pem(certificate.as_bytes(), key.as_bytes())?;
-                Some((self.connect)(certificate)?)
-            }
-            (None, None) => None,
-            _ => return Err("it printed only one of clientCertificateData and clientKeyData".into()),
-        };
-        if header.is_none() && connections.is_none() {
-            return Err("it printed neither a token nor a client certificate".into());
-        }
-        Ok(Credentials {
-            header,
-            connections,
-            expires: status.expiration_timestamp,
-        })
+        credentials(printed.status.ok_or("it printed no status")?)
     }
 
     async fn output(&self, api_version: &str) -> Result<Vec<u8>, BoxError> {
@@ -237,13 +274,30 @@ impl Program {
 const V1: &str = "client.authentication.k8s.io/v1";
 const V1BETA1: &str = "client.authentication.k8s.io/v1beta1";
 
-fn authorization(credentials: &Credentials, generation: u64) -> Authorization {
-    Authorization {
-        header: credentials.header.clone(),
-        connections: credentials.connections.clone(),
-        generation,
-        since: Instant::now(),
+/// What a program printed, as far as it can be used. Its generation is still to be told.
+fn credentials(status: ExecStatus) -> Result<Credentials, BoxError> {
+    let header = status
+        .token
+        .filter(|token| !token.is_empty())
+        .map(|token| bearer(&token))
+        .transpose()?;
+    let certificate = match (status.client_certificate_data, status.client_key_data) {
+        (Some(certificate), Some(key)) => Some(CertificateAndKey::from_pem(
+            certificate.as_bytes(),
+            key.as_bytes(),
+        )?),
+        (None, None) => None,
+        _ => return Err("it printed only one of clientCertificateData and clientKeyData".into()),
+    };
+    if header.is_none() && certificate.is_none() {
+        return Err("it printed neither a token nor a client certificate".into());
     }
+    Ok(Credentials {
+        header,
+        certificate,
+        expires: status.expiration_timestamp,
+        generation: 0,
+    })
 }
 
 #[derive(Deserialize)]
@@ -330,6 +384,57 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn clients_of_one_process_share_a_run_and_not_their_connections() {
+        let folder = tempfile::tempdir().unwrap();
+        let validity = kubewright_net::Validity::starting(Timestamp::now(), Duration::from_secs(86_400));
+        let authority = kubewright_net::CertificateAuthority::new("ca", validity).unwrap();
+        let print = |user: &str| {
+            let pair = authority.issue_client(user, &["dev"], validity).unwrap();
+            let status =
+                json!({ "clientCertificateData": pair.certificate_pem(), "clientKeyData": pair.key_pem() });
+            let printed = json!({ "apiVersion": V1, "kind": "ExecCredential", "status": status });
+            std::fs::write(folder.path().join("printed"), printed.to_string()).unwrap();
+        };
+        let runs = folder.path().join("runs");
+        let script = format!(
+            "echo run >> {}; cat {}",
+            runs.display(),
+            folder.path().join("printed").display()
+        );
+        let opened = Arc::new(Mutex::new(0));
+        let client = || {
+            let ExecPlugin { program, .. } = plugin(&script);
+            let opened = Arc::clone(&opened);
+            let connect: Connect = Box::new(move |_| {
+                *opened.lock().unwrap() += 1;
+                Ok(HttpService::from_fn(|_| async {
+                    Ok(http::Response::new(kubewright_net::Body::empty()))
+                }))
+            });
+            ExecPlugin::shared(program.config.clone(), program.cluster.clone(), connect)
+        };
+        let state = || {
+            let runs = std::fs::read_to_string(&runs).unwrap_or_default().lines().count();
+            (runs, *opened.lock().unwrap())
+        };
+        print("jane");
+        let (one, two) = (client(), client());
+        let used = one.authorize().await.unwrap();
+        assert!(used.connections.is_some() && used.header.is_none());
+        two.authorize().await.unwrap();
+        assert_eq!(state(), (1, 2));
+        // The same certificate again needs no new connections.
+        one.reject(&used);
+        let used = two.authorize().await.unwrap();
+        one.authorize().await.unwrap();
+        assert_eq!(state(), (2, 2));
+        print("joe");
+        two.reject(&used);
+        one.authorize().await.unwrap();
+        assert_eq!(state(), (3, 3));
+    }
+
+    #[tokio::test]
     async fn a_run_outlives_the_request_that_began_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).display().to_string();
@@ -371,6 +476,7 @@ mod tests {
         let rows = [
             ("exit 3".to_owned(), "exit status: 3"),
             ("echo nonsense".to_owned(), "other than an ExecCredential"),
+            ("head -c 2000000 /dev/zero".to_owned(), "more than 1048576 bytes"),
             (printing("null"), "no status"),
             (printing("{}"), "neither a token nor"),
             (printing(r#"{"clientKeyData":"k"}"#), "only one of"),

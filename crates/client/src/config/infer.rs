@@ -74,7 +74,7 @@ impl Surroundings<'_> {
         match Kubeconfig::load(&paths) {
             Ok(kubeconfig) => match Config::from_kubeconfig(&kubeconfig, overrides) {
                 // client-go counts a kubeconfig without anything in it as none.
-                Err(ConfigError::NoContext) if kubeconfig.clusters.is_empty() => self.instead(&paths),
+                Err(ConfigError::NoContext { .. }) if kubeconfig.clusters.is_empty() => self.instead(&paths),
                 result => result,
             },
             Err(error) if error.is_not_found() => self.instead(&paths),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
-use kubewright_net::kubeconfig::{AuthInfo, Cluster, Data, Kubeconfig};
+use kubewright_net::kubeconfig::{AuthInfo, Cluster, Data, Kubeconfig, KubeconfigError};
 use kubewright_net::{CertificateAndKey, ConnectOptions, ProxySettings, ServerVerification};
 use serde_json::{Value, json};
 
@@ -25,22 +25,48 @@ impl Config {
             .unwrap_or(&kubeconfig.current_context);
         let context = match kubeconfig.context(name) {
             Some(context) => context.clone(),
-            None if !name.is_empty() => return Err(missing("context", name)),
+            None if !name.is_empty() => {
+                return Err(missing(
+                    "context",
+                    name,
+                    kubeconfig.contexts.iter().map(|entry| &entry.name),
+                ));
+            }
             None if overrides.cluster.is_some() || overrides.server.is_some() => Default::default(),
-            None => return Err(ConfigError::NoContext),
+            None => {
+                return Err(ConfigError::NoContext {
+                    known: kubeconfig
+                        .contexts
+                        .iter()
+                        .map(|entry| entry.name.clone())
+                        .collect(),
+                });
+            }
         };
         let cluster_name = overrides.cluster.as_deref().unwrap_or(&context.cluster);
         let cluster = match kubeconfig.cluster(cluster_name) {
             Some(cluster) => cluster.clone(),
             None if cluster_name.is_empty() && overrides.server.is_some() => Cluster::default(),
-            None => return Err(missing("cluster", cluster_name)),
+            None => {
+                return Err(missing(
+                    "cluster",
+                    cluster_name,
+                    kubeconfig.clusters.iter().map(|entry| &entry.name),
+                ));
+            }
         };
         let cluster = &overrides.cluster(cluster);
         let user_name = overrides.user.as_deref().unwrap_or(&context.user);
         let user = match kubeconfig.user(user_name) {
             Some(user) => user.clone(),
             None if user_name.is_empty() => AuthInfo::default(),
-            None => return Err(missing("user", user_name)),
+            None => {
+                return Err(missing(
+                    "user",
+                    user_name,
+                    kubeconfig.users.iter().map(|entry| &entry.name),
+                ));
+            }
         };
         let user = &overrides.user(user);
 
@@ -80,11 +106,13 @@ impl Config {
     }
 }
 
-fn missing(kind: &'static str, name: &str) -> ConfigError {
-    ConfigError::Missing {
+fn missing<'a>(kind: &'static str, name: &str, known: impl Iterator<Item = &'a String>) -> ConfigError {
+    KubeconfigError::NoEntry {
         kind,
         name: name.to_owned(),
+        known: known.cloned().collect(),
     }
+    .into()
 }
 
 /// Reads an address as kubectl does: without a scheme it is `http` (client-go `rest/url_utils.go`).

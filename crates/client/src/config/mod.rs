@@ -222,7 +222,7 @@ fn authenticator(
         return Authenticator::basic(&user, &password).map(Some).map_err(invalid);
     }
     Ok(credentials.exec.map(|exec| {
-        let plugin = ExecPlugin::new(exec, credentials.exec_cluster, Box::new(open));
+        let plugin = ExecPlugin::shared(exec, credentials.exec_cluster, Box::new(open));
         Authenticator::Exec(Box::new(plugin))
     }))
 }
@@ -241,17 +241,12 @@ pub enum ConfigError {
         #[source]
         source: BoxError,
     },
-    /// The kubeconfig names something it does not hold.
-    #[error("kubeconfig has no {kind} {name:?}")]
-    Missing {
-        /// `context`, `cluster` or `user`.
-        kind: &'static str,
-        /// The name.
-        name: String,
-    },
     /// No context was asked for and the kubeconfig has no current one.
     #[error("kubeconfig has no current context")]
-    NoContext,
+    NoContext {
+        /// The contexts that there are.
+        known: Vec<String>,
+    },
     /// A setting has no usable value.
     #[error("{what} is not valid: {value:?}")]
     Invalid {
@@ -308,8 +303,11 @@ impl ConfigError {
         Some(match self {
             Self::Kubeconfig(error) => return error.hint(),
             Self::NotFound { .. } => "set KUBECONFIG, or start a local API server".to_owned(),
-            Self::NoContext => "choose one with `kubectl config use-context NAME`".to_owned(),
-            Self::Missing { kind, .. } => format!("`kubectl config view` shows every {kind}"),
+            Self::NoContext { known } => format!(
+                "choose one with `kubectl config use-context NAME`{}{}",
+                if known.is_empty() { "" } else { ": " },
+                known.join(", ")
+            ),
             _ => return None,
         })
     }

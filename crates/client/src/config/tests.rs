@@ -143,6 +143,14 @@ fn what_is_wrong_is_named() {
         let error = Config::from_kubeconfig(&parse(&text), &overrides).unwrap_err();
         assert!(error.to_string().starts_with(expect), "{error}");
     }
+    let hint = |text: &str, overrides: &Overrides| {
+        let error = Config::from_kubeconfig(&parse(text), overrides).unwrap_err();
+        error.hint().unwrap()
+    };
+    assert_eq!(hint(TWO, &context("none")), "there are: one, two, lost, nobody");
+    let unset = TWO.replace("current-context: one", "");
+    assert!(hint(&unset, &Overrides::default()).ends_with("NAME`: one, two, lost, nobody"));
+
     let mut config = Config::new("https://a".parse().unwrap());
     config.credentials.token = Some("a".to_owned());
     config.credentials.basic = Some(("b".to_owned(), String::new()));

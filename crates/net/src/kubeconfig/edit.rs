@@ -141,14 +141,26 @@ fn change(path: &Path, edit: impl FnOnce(&mut Kubeconfig) -> Change) -> Result<(
     };
     match edit(&mut config) {
         Change::Nothing => Ok(()),
-        Change::Write => {
-            let text = kubewright_yaml::to_string(&config).map_err(|error| fail(error.into()))?;
-            write_atomically(path, text.as_bytes()).map_err(|error| fail(error.into()))
-        }
+        Change::Write => write(path, &config),
     }
 }
 
-fn empty() -> Kubeconfig {
+/// Replaces the file, which is created (with its folder) if need be. Whoever calls it holds the lock.
+pub(super) fn write(path: &Path, config: &Kubeconfig) -> Result<(), KubeconfigError> {
+    let fail = |source: BoxError| KubeconfigError::Write {
+        path: path.to_owned(),
+        source,
+    };
+    // A link to the file stays a link.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| fail(error.into()))?;
+    }
+    let text = kubewright_yaml::to_string(config).map_err(|error| fail(error.into()))?;
+    write_atomically(path, text.as_bytes()).map_err(|error| fail(error.into()))
+}
+
+pub(super) fn empty() -> Kubeconfig {
     Kubeconfig {
         api_version: Some("v1".to_owned()),
         kind: Some("Config".to_owned()),
@@ -195,10 +207,10 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 }
 
 /// The lock kubectl takes: a file that only one program can create.
-struct Lock(PathBuf);
+pub(super) struct Lock(PathBuf);
 
 impl Lock {
-    fn take(path: &Path) -> Result<Self, KubeconfigError> {
+    pub(super) fn take(path: &Path) -> Result<Self, KubeconfigError> {
         let lock = with_suffix(path, ".lock");
         match File::create_new(&lock) {
             Ok(_) => Ok(Self(lock)),

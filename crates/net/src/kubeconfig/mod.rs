@@ -4,6 +4,7 @@
 //! are skipped; whoever names an entry first wins; paths in a file are relative to its folder; a writer holds
 //! `FILE.lock` while it works.
 
+mod change;
 mod edit;
 mod types;
 
@@ -12,6 +13,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use self::change::change_files;
 pub use self::edit::{Entry, merge_entry, remove_entry};
 pub use self::types::{
     AuthInfo, AuthProviderConfig, Cluster, Context, Data, ExecConfig, ExecEnvVar, InteractiveMode,
@@ -238,6 +240,24 @@ pub enum KubeconfigError {
         /// The name.
         name: String,
     },
+    /// There is no entry of that name.
+    #[error("kubeconfig has no {kind} {name:?}")]
+    NoEntry {
+        /// `cluster`, `user` or `context`.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: Vec<String>,
+    },
+    /// An entry cannot be renamed to the name of another.
+    #[error("kubeconfig has a {kind} {name:?} already")]
+    NameTaken {
+        /// `cluster`, `user` or `context`.
+        kind: &'static str,
+        /// The name.
+        name: String,
+    },
     /// Another program is changing the file, or was killed while it did.
     #[error("kubeconfig {} is locked", path.display())]
     Locked {
@@ -272,6 +292,7 @@ impl KubeconfigError {
         Some(match self {
             error if error.is_not_found() => "set KUBECONFIG or pass the path of an existing file".to_owned(),
             Self::Parse { .. } => "the file should be YAML with `kind: Config`".to_owned(),
+            Self::NoEntry { known, .. } if !known.is_empty() => format!("there are: {}", known.join(", ")),
             Self::Duplicate { kind, .. } => format!("rename or remove one {kind}"),
             Self::Locked { lock, .. } => {
                 format!(
