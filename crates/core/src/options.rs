@@ -286,6 +286,12 @@ pub struct DeleteOptions {
     /// `["All"]` to store nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dry_run: Vec<String>,
+    /// Whether an object that can no longer be read from the store is to go, finalizers or not; one that can be read stays (KEP-3926).
+    #[serde(
+        rename = "ignoreStoreReadErrorWithClusterBreakingPotential",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub ignore_store_read_error: Option<bool>,
 }
 
 impl DeleteOptions {
@@ -306,7 +312,9 @@ impl DeleteOptions {
         if let Some(value) = query::first(query, "propagationPolicy") {
             options.propagation_policy = Some(value.parse()?);
         }
-        options.orphan_dependents = query::first(query, "orphanDependents").map(|value| parse_bool(&value));
+        let flag = |name| query::first(query, name).map(|value| parse_bool(&value));
+        options.orphan_dependents = flag("orphanDependents");
+        options.ignore_store_read_error = flag("ignoreStoreReadErrorWithClusterBreakingPotential");
         Ok(options)
     }
 

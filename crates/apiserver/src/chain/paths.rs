@@ -6,8 +6,9 @@ use kubewright_net::Body;
 
 use super::{not_allowed, not_found};
 use crate::error::ApiResult;
+use crate::request::media;
 use crate::server::Server;
-use crate::{discovery, health};
+use crate::{discovery, handlers, health};
 
 /// Answers a request for a path.
 ///
@@ -28,7 +29,11 @@ pub(super) async fn answer(server: &Server, parts: &Parts, path: &str) -> ApiRes
         return Ok(response);
     }
     if path == "/version" {
+        handlers::check_accept(&parts.headers, &[media::JSON])?;
         return Ok(discovery::version());
+    }
+    if is_routed_discovery(server, path) {
+        handlers::check_accept(&parts.headers, &[media::JSON, media::YAML, media::PROTOBUF])?;
     }
     if let Some(response) = discovery::respond(server, path, &parts.headers)? {
         return Ok(response);
@@ -41,6 +46,18 @@ pub(super) async fn answer(server: &Server, parts: &Parts, path: &str) -> ApiRes
         return Ok(response);
     }
     nothing(server, path)
+}
+
+/// Whether upstream answers here by a table of routes, which looks at what the client accepts: for the versions of its own groups, and not for
+/// the lists of all groups and of the versions of one.
+fn is_routed_discovery(server: &Server, path: &str) -> bool {
+    let segments: Vec<&str> = path.split('/').skip(1).collect();
+    match segments[..] {
+        ["api"] => true,
+        ["api", version] => server.builtin.version("", version).is_some(),
+        ["apis", group, version] if !group.is_empty() => server.builtin.version(group, version).is_some(),
+        _ => false,
+    }
 }
 
 /// The answer where nothing is served.

@@ -142,6 +142,9 @@ fn check_builtin(info: &RequestInfo<'_>, method: &Method, resource: &Resource) -
             return Err(not_found());
         }
     }
+    if info.is_watch_path && !(info.subresource.is_empty() && resource.offers("watch")) {
+        return Err(not_found());
+    }
     let fits = match info.verb {
         // Some subresources are made by create.
         Verb::Create => !is_object || !info.subresource.is_empty(),

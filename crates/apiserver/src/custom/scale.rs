@@ -68,7 +68,8 @@ fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",
-        Value::Number(_) => "float64",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
         Value::String(_) => "string",
         Value::Array(_) => "[]interface {}",
         Value::Object(_) => "map[string]interface {}",
@@ -92,6 +93,13 @@ mod tests {
         for (object, expect) in [
             (json!({}), &[][..]),
             (json!({"spec": {"replicas": 3}, "status": {"n": 0}}), &[]),
+            (
+                json!({"spec": 5, "status": 5.5}),
+                &[
+                    ".spec.replicas: Invalid value: 0: .spec.replicas accessor error: 5 is of the type int64, expected map[string]interface{}",
+                    ".status.n: Invalid value: 0: .status.n accessor error: 5.5 is of the type float64, expected map[string]interface{}",
+                ],
+            ),
             (
                 json!({"spec": {"replicas": "x"}, "status": [1]}),
                 &[

@@ -39,6 +39,9 @@ pub(crate) async fn delete(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
         .await
         .map_err(|error| call.storage_error(error))?;
     let found = found.ok_or_else(|| ApiError::from(Status::not_found(&call.group_resource(), name)))?;
+    if options.ignore_store_read_error == Some(true) {
+        return Err(is_readable(call, name));
+    }
     let mut response = match delete_object(call, found, &options).await? {
         Deleted::Gone(last) if deletion::shows_deleted(&call.resource.group, &call.resource.plural) => {
             write::answer(call, &rendering, StatusCode::OK, &Written::Shown(last)).await?
@@ -72,6 +75,11 @@ pub(crate) async fn delete(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<
 pub(crate) async fn delete_collection(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
     let rendering = Rendering::new(call)?;
     let options = options(call, body)?;
+    if options.ignore_store_read_error == Some(true) {
+        let why = "is not allowed with DELETECOLLECTION, try again after removing the option";
+        let error = FieldError::invalid(FieldPath::new(UNSAFE), true, why);
+        return Err(Status::invalid(&options_kind(), "", &[error]).into());
+    }
     let select = ReadOptions::read(call.query)?;
     let page = list::page(call, &select).await?;
     for object in &page.items {
@@ -159,11 +167,47 @@ fn check(options: &DeleteOptions) -> ApiResult<()> {
             &["All"],
         ));
     }
+    if options.ignore_store_read_error == Some(true) {
+        let others = [
+            ("propagationPolicy", options.propagation_policy.is_some()),
+            ("orphanDependents", options.orphan_dependents.is_some()),
+            ("gracePeriodSeconds", options.grace_period_seconds.is_some()),
+            ("preconditions", options.preconditions.is_some()),
+        ];
+        for (other, _) in others.into_iter().filter(|(_, is_set)| *is_set) {
+            let why = format!("cannot be set together with .{other}");
+            errors.push(FieldError::invalid(FieldPath::new(UNSAFE), true, why));
+        }
+    }
     if errors.is_empty() {
         return Ok(());
     }
-    Err(Status::invalid(&GroupKind::new("meta.k8s.io", "DeleteOptions"), "", &errors).into())
+    Err(Status::invalid(&options_kind(), "", &errors).into())
 }
+
+fn options_kind() -> GroupKind {
+    GroupKind::new("meta.k8s.io", "DeleteOptions")
+}
+
+/// 409 for an object that was to go because it cannot be read, and can be (apiserver pkg/registry/generic/registry/corrupt_obj_deleter.go).
+/// This server stores nothing that it cannot read.
+fn is_readable(call: &Call<'_>, name: &str) -> ApiError {
+    let resource = call.group_resource();
+    let place: String = [call.namespace(), Some(name)]
+        .iter()
+        .flatten()
+        .map(|part| format!("/{part}"))
+        .collect();
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: /registry/{}{place}, ResourceVersion: 0, AdditionalErrorMsg: unsafe deletion is \
+         not allowed because the object is decodable from storage",
+        resource.resource
+    );
+    Status::conflict(&resource, name, why).into()
+}
+
+/// The option for what cannot be read.
+const UNSAFE: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
 
 /// What became of an object.
 pub(crate) enum Deleted {

@@ -41,7 +41,7 @@ use serde_json::Value;
 pub(crate) use conversion::{all_from_storage, from_storage, to_storage, try_from_storage};
 pub(crate) use reserved::Reserved;
 pub(crate) use response::failure;
-pub(crate) use route::generic;
+pub(crate) use route::{check_accept, generic};
 pub(crate) use warning::{Recorder, warn, write_headers as write_warnings};
 pub(crate) use websocket::hand_over;
 

@@ -4,6 +4,7 @@
 //! apiserver pkg/endpoints/installer.go), and those for custom ones by hand (apiextensions-apiserver
 //! pkg/apiserver/customresource_handler.go). Both refuse the same requests, in words of their own.
 
+use http::HeaderMap;
 use http::header::ACCEPT;
 use kubewright_core::{Status, StatusDetails, StatusReason};
 
@@ -33,7 +34,15 @@ pub(super) fn check(call: &Call<'_>, verbs: &[String]) -> ApiResult<()> {
     }
     let is_stream = matches!(call.info.verb, Verb::List | Verb::Watch) && call.resource.offers("watch");
     let produced = if is_stream { &PRODUCED[..] } else { &PRODUCED[..3] };
-    let accepted = call.headers.get(ACCEPT).map_or(Ok(""), |value| value.to_str());
+    check_accept(call.headers, produced)
+}
+
+/// Whether the client takes anything of what a route produces.
+///
+/// # Errors
+/// 406.
+pub(crate) fn check_accept(headers: &HeaderMap, produced: &[&str]) -> ApiResult<()> {
+    let accepted = headers.get(ACCEPT).map_or(Ok(""), |value| value.to_str());
     if accepts(accepted.unwrap_or_default(), produced) {
         return Ok(());
     }

@@ -5,7 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::operation::{Parameter, capitalized, list, tag, words};
+use super::operation::{capitalized, tag, words};
+use super::parameter::{Parameter, list};
 use crate::builtin::connect::Connection;
 use crate::registry::{Resource, Subresource, SubresourceKind};
 use kubewright_core::Scope;

@@ -9,6 +9,7 @@ mod connect;
 mod document;
 mod gnostic;
 mod operation;
+mod parameter;
 mod roots;
 mod v2;
 mod watch;

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::document::{API_RESOURCE_LIST, DELETE_OPTIONS, PATCH, STATUS, Types, type_of_subresource};
+use super::parameter::{Parameter, list};
 use super::{connect, watch};
 use crate::builtin::strategy::deletion::shows_deleted;
 use crate::registry::{Resource, Subresource};
@@ -36,12 +37,18 @@ pub(super) fn discovery(resource: &Resource) -> Value {
 
 /// An operation that reads what is no resource.
 pub(super) fn plain(tag: &str, description: &str, id: &str, schema: &str) -> Value {
-    json!({
-        "tags": [tag],
-        "description": description,
-        "operationId": id,
-        "responses": responses(&["200"], schema, BUILTIN_TYPES),
-    })
+    reading(tag, description, id, responses(&["200"], schema, BUILTIN_TYPES))
+}
+
+/// An operation that reads a text of a media type.
+pub(super) fn text(tag: &str, description: &str, id: &str, media_type: &str) -> Value {
+    let mut responses = responses(&["200"], "", &[]);
+    responses["200"]["content"] = json!({media_type: {"schema": {"type": "string"}}});
+    reading(tag, description, id, responses)
+}
+
+fn reading(tag: &str, description: &str, id: &str, responses: Value) -> Value {
+    json!({"tags": [tag], "description": description, "operationId": id, "responses": responses})
 }
 
 /// Adds the paths of a resource.
@@ -389,64 +396,6 @@ impl Operation {
             _ => format!("delete a {kind}"),
         }
     }
-}
-
-/// A parameter of a path or of a query.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Parameter {
-    name: &'static str,
-    place: &'static str,
-    ty: &'static str,
-}
-
-impl Parameter {
-    pub(super) const fn path(name: &'static str) -> Self {
-        Self {
-            name,
-            place: "path",
-            ty: "string",
-        }
-    }
-
-    pub(super) const fn text(name: &'static str) -> Self {
-        Self {
-            name,
-            place: "query",
-            ty: "string",
-        }
-    }
-
-    pub(super) const fn number(name: &'static str) -> Self {
-        Self {
-            name,
-            place: "query",
-            ty: "integer",
-        }
-    }
-
-    pub(super) const fn flag(name: &'static str) -> Self {
-        Self {
-            name,
-            place: "query",
-            ty: "boolean",
-        }
-    }
-
-    fn describe(self) -> Value {
-        let mut parameter =
-            json!({"name": self.name, "in": self.place, "schema": {"type": self.ty, "uniqueItems": true}});
-        if self.place == "path" {
-            parameter["required"] = true.into();
-        }
-        parameter
-    }
-}
-
-/// Parameters by name, as upstream sorts them.
-pub(super) fn list<'a>(parameters: impl Iterator<Item = &'a Parameter>) -> Value {
-    let mut parameters: Vec<Parameter> = parameters.copied().collect();
-    parameters.sort_by_key(|parameter| parameter.name);
-    parameters.into_iter().map(Parameter::describe).collect()
 }
 
 /// Whether the answer to a delete is documented as the object. The storage of namespaces returns it too, yet does not say so

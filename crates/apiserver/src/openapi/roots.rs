@@ -1,6 +1,7 @@
 //! Documents of the paths above group-versions: which versions and groups there are, and which release the server is of.
 //!
-//! Upstream: apiserver `pkg/endpoints/discovery/{legacy,root,group}.go` and `pkg/server/routes/version.go`. Groups of custom resources have
+//! Upstream: apiserver `pkg/endpoints/discovery/{legacy,root,group}.go` and `pkg/server/routes/version.go`, kubernetes
+//! `pkg/routes/openidmetadata.go`. Groups of custom resources have
 //! no such document there, and so not here.
 
 use std::collections::BTreeSet;
@@ -20,7 +21,7 @@ pub(super) struct Root<'a> {
 
 /// All of them.
 pub(super) fn all(registry: &Registry) -> Vec<Root<'_>> {
-    let fixed = ["api", "apis", "version"].map(|name| Root {
+    let fixed = ["api", "apis", "version", CONFIGURATION, KEYS].map(|name| Root {
         name: name.to_owned(),
         group: None,
     });
@@ -43,6 +44,11 @@ fn is_builtin(group: &Group) -> bool {
 impl Root<'_> {
     /// Its path and what is answered there, as the third version of OpenAPI has it.
     pub(super) fn path(&self) -> (String, Value) {
+        let path = format!("/{}/", self.name);
+        if let Some((tag, description, id, media_type)) = of_tokens(&self.name) {
+            let get = operation::text(tag, description, id, media_type);
+            return (path, json!({ "get": get }));
+        }
         let (tag, id, description, schema) = match (self.group, self.name.as_str()) {
             (Some(group), _) => (
                 operation::tag(&group.name, None),
@@ -70,7 +76,7 @@ impl Root<'_> {
             ),
         };
         let get = operation::plain(&tag, description, &id, schema);
-        (format!("/{}/", self.name), json!({ "get": get }))
+        (path, json!({ "get": get }))
     }
 
     /// Its document.
@@ -81,6 +87,26 @@ impl Root<'_> {
         let mut schemas = Map::new();
         add_schemas(&mut schemas, &roots, descriptions);
         document::whole(json!({ path: operations }), schemas)
+    }
+}
+
+/// What says how tokens of service accounts are to be checked (kubernetes pkg/routes/openidmetadata.go): tag, description, id and media
+/// type.
+fn of_tokens(name: &str) -> Option<(&'static str, &'static str, &'static str, &'static str)> {
+    match name {
+        CONFIGURATION => Some((
+            "WellKnown",
+            "get what OpenID Connect tells of the issuer of the tokens of service accounts",
+            "getServiceAccountIssuerOpenIDConfiguration",
+            "application/json",
+        )),
+        KEYS => Some((
+            "openid",
+            "get the public keys by which the tokens of service accounts are checked",
+            "getServiceAccountIssuerOpenIDKeyset",
+            "application/jwk-set+json",
+        )),
+        _ => None,
     }
 }
 
@@ -131,6 +157,8 @@ fn version_info() -> Value {
     json!({"type": "object", "required": required, "properties": properties})
 }
 
+const CONFIGURATION: &str = ".well-known/openid-configuration";
+const KEYS: &str = "openid/v1/jwks";
 const API_GROUP: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.APIGroup";
 const API_GROUP_LIST: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.APIGroupList";
 const API_VERSIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.APIVersions";

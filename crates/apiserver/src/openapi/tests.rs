@@ -107,12 +107,14 @@ async fn documents_are_whole() {
         }
         let mut ids = BTreeSet::new();
         for (path, operations) in document["paths"].as_object().unwrap() {
-            for (method, operation) in operations
-                .as_object()
-                .unwrap()
-                .iter()
-                .filter(|(key, _)| *key != "parameters")
-            {
+            let members = operations.as_object().unwrap();
+            let of_operations = members.values().filter_map(|one| one["parameters"].as_array());
+            let of_path = members.get("parameters").and_then(Value::as_array);
+            for parameter in of_operations.chain(of_path).flatten() {
+                let description = parameter["description"].as_str().unwrap_or_default();
+                assert!(!description.is_empty(), "{path}: {parameter}");
+            }
+            for (method, operation) in members.iter().filter(|(key, _)| *key != "parameters") {
                 let id = operation["operationId"].as_str().unwrap();
                 assert!(ids.insert(id), "{name} {path} {method}: {id} twice");
                 if method == "patch" && operation["x-kubernetes-action"] != "connect" {
@@ -334,8 +336,12 @@ async fn the_second_version_is_whole() {
     let mut references = BTreeSet::new();
     collect(&document, &mut references);
     for reference in references {
-        let name = reference.strip_prefix("#/definitions/").expect(reference);
-        assert!(document["definitions"].get(name).is_some(), "{reference}");
+        let place = reference.strip_prefix('#').expect(reference);
+        assert!(
+            place.starts_with("/definitions/") || place.starts_with("/parameters/"),
+            "{reference}"
+        );
+        assert!(document.pointer(place).is_some(), "{reference}");
     }
     for (name, schema) in document["definitions"].as_object().unwrap() {
         // Its properties are called like the keywords.
@@ -373,17 +379,45 @@ async fn the_second_version_is_whole() {
             .contains(&json!("application/apply-patch+yaml"))
     );
     let parameters = pods["patch"]["parameters"].as_array().unwrap();
-    for (name, ty) in [
-        ("fieldValidation", "string"),
-        ("dryRun", "string"),
-        ("force", "boolean"),
+    let shared = |parameter: &Value| match parameter["$ref"].as_str() {
+        Some(place) => (
+            true,
+            document
+                .pointer(place.strip_prefix('#').unwrap())
+                .unwrap()
+                .clone(),
+        ),
+        None => (false, parameter.clone()),
+    };
+    let found = |name: &str| {
+        let mut found = parameters.iter().map(shared);
+        found.find(|(_, parameter)| parameter["name"] == name).unwrap()
+    };
+    // Older kubectl looks for the first two where they are.
+    for (name, ty, is_shared) in [
+        ("fieldValidation", "string", false),
+        ("dryRun", "string", false),
+        ("force", "boolean", true),
+        ("fieldManager", "string", true),
     ] {
-        let expect = json!({"name": name, "in": "query", "type": ty, "uniqueItems": true});
-        assert!(parameters.contains(&expect), "{name}: {parameters:?}");
+        let (is_found_shared, mut parameter) = found(name);
+        assert_eq!(is_found_shared, is_shared, "{name}");
+        let description = parameter.as_object_mut().unwrap().remove("description").unwrap();
+        assert!(!description.as_str().unwrap().is_empty(), "{name}");
+        assert_eq!(
+            parameter,
+            json!({"name": name, "in": "query", "type": ty, "uniqueItems": true})
+        );
     }
     let body = json!({"in": "body", "name": "body", "required": true,
         "schema": {"$ref": "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.Patch"}});
-    assert!(parameters.contains(&body), "{parameters:?}");
+    assert_eq!(found("body"), (true, body));
+    for path in ["/.well-known/openid-configuration/", "/openid/v1/jwks/"] {
+        assert_eq!(
+            document["paths"][path]["get"]["responses"]["200"]["schema"],
+            json!({"type": "string"})
+        );
+    }
     let containers = &document["definitions"]["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"];
     assert_eq!(
         containers,

@@ -9,11 +9,14 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use kubewright_schema::openapi::{Descriptions, Dialect, builtin_schema_to_v2};
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 use super::document::{self, CustomSchemas};
 use super::gnostic::{self, Form, v2 as messages};
@@ -24,6 +27,8 @@ use crate::registry::{Registry, Version};
 #[derive(Debug)]
 pub(super) struct Base {
     parts: Parts,
+    /// What operations have alike, those of custom resources included.
+    parameters: Map<String, Value>,
     /// The paths and definitions that are there.
     names: BTreeSet<String>,
 }
@@ -47,22 +52,24 @@ pub(super) fn base(builtin: &Registry, descriptions: &dyn Descriptions, format: 
             content.paths_of(version);
         }
         content.builtin_definitions(descriptions);
-        content.names
+        (content.names, content.shared.definitions)
     };
     match format {
         Format::Json => {
             let mut sink = Json::beginning();
-            let names = write(&mut sink);
+            let (names, parameters) = write(&mut sink);
             Base {
                 parts: sink.finish(),
+                parameters,
                 names,
             }
         }
         Format::Protobuf => {
             let mut sink = Protobuf::default();
-            let names = write(&mut sink);
+            let (names, parameters) = write(&mut sink);
             Base {
                 parts: sink.finish(&frame()),
+                parameters,
                 names,
             }
         }
@@ -79,6 +86,7 @@ pub(super) fn make(
 ) -> Vec<u8> {
     let write = |sink: &mut dyn Sink| {
         let mut content = Content::new(sink, base.names.clone());
+        content.shared.definitions.clone_from(&base.parameters);
         for (version, custom) in versions(registry).zip(custom) {
             let resources = version.resources.iter();
             let resources: Vec<_> = resources
@@ -100,18 +108,20 @@ pub(super) fn make(
             }
         }
         content.builtin_definitions(descriptions);
+        json!({"parameters": content.shared.definitions})
     };
     let parts = match format {
         Format::Json => {
             let mut sink = Json::end();
-            write(&mut sink);
-            sink.definitions.put("}}");
+            let end = write(&mut sink).to_string();
+            sink.definitions
+                .put(&format!("}},{}", end.strip_prefix('{').unwrap_or(&end)));
             sink.finish()
         }
         Format::Protobuf => {
             let mut sink = Protobuf::default();
-            write(&mut sink);
-            sink.finish(&Value::Object(Map::new()))
+            let end = write(&mut sink);
+            sink.finish(&end)
         }
     };
     let all = [
@@ -139,6 +149,7 @@ struct Content<'a> {
     sink: &'a mut dyn Sink,
     names: BTreeSet<String>,
     referred: BTreeSet<String>,
+    shared: Shared,
 }
 
 impl<'a> Content<'a> {
@@ -147,13 +158,14 @@ impl<'a> Content<'a> {
             sink,
             names,
             referred: BTreeSet::new(),
+            shared: Shared::default(),
         }
     }
 
     fn path(&mut self, path: &str, operations: &Value) {
         if self.names.insert(path.to_owned()) {
             document::references(operations, &mut self.referred);
-            self.sink.path(path, &path_item(operations));
+            self.sink.path(path, &self.shared.path_item(operations));
         }
     }
 
@@ -184,58 +196,99 @@ impl<'a> Content<'a> {
     }
 }
 
-/// A path of the third version as the second has it.
-fn path_item(operations: &Value) -> Value {
-    let mut item = Map::new();
-    for (name, value) in operations.as_object().into_iter().flatten() {
-        let value = match name.as_str() {
-            "parameters" => items(value).map(parameter).collect(),
-            _ => operation(value),
-        };
-        item.insert(name.clone(), value);
-    }
-    item.into()
+/// Parameters that operations have alike: each is written once, and operations refer to it (kube-openapi pkg/builder/parameters.go).
+#[derive(Default)]
+struct Shared {
+    definitions: Map<String, Value>,
 }
 
-fn operation(v3: &Value) -> Value {
-    let mut operation = Map::new();
-    for (name, value) in v3.as_object().into_iter().flatten() {
-        if !matches!(name.as_str(), "parameters" | "requestBody" | "responses") {
-            operation.insert(name.clone(), value.clone());
+impl Shared {
+    /// A path of the third version as the second has it.
+    fn path_item(&mut self, operations: &Value) -> Value {
+        let mut item = Map::new();
+        for (name, value) in operations.as_object().into_iter().flatten() {
+            let value = match name.as_str() {
+                "parameters" => self.refer(items(value).map(parameter).collect()),
+                _ => self.operation(value),
+            };
+            item.insert(name.clone(), value);
         }
+        item.into()
     }
-    let body = v3.get("requestBody");
-    let mut consumes = body.map(media_types).unwrap_or_default();
-    if consumes.is_empty() {
-        consumes.insert("*/*");
-    }
-    let mut parameters: Vec<Value> = items(&v3["parameters"]).map(parameter).collect();
-    if let Some(body) = body {
-        let mut parameter = json!({"in": "body", "name": "body", "schema": schema(body)});
-        if body["required"] == true {
-            parameter["required"] = true.into();
+
+    fn operation(&mut self, v3: &Value) -> Value {
+        let mut operation = Map::new();
+        for (name, value) in v3.as_object().into_iter().flatten() {
+            if !matches!(name.as_str(), "parameters" | "requestBody" | "responses") {
+                operation.insert(name.clone(), value.clone());
+            }
         }
-        parameters.push(parameter);
-        parameters.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
-    }
-    if !parameters.is_empty() {
-        operation.insert("parameters".to_owned(), parameters.into());
-    }
-    let mut produces = BTreeSet::new();
-    let mut responses = Map::new();
-    for (code, response) in v3["responses"].as_object().into_iter().flatten() {
-        produces.extend(media_types(response));
-        let mut v2 = json!({"description": response["description"]});
-        if response.get("content").is_some() {
-            v2["schema"] = schema(response);
+        let body = v3.get("requestBody");
+        let mut consumes = body.map(media_types).unwrap_or_default();
+        if consumes.is_empty() {
+            consumes.insert("*/*");
         }
-        responses.insert(code.clone(), v2);
+        let mut parameters: Vec<Value> = items(&v3["parameters"]).map(parameter).collect();
+        if let Some(body) = body {
+            let mut parameter = json!({"in": "body", "name": "body", "schema": schema(body)});
+            if body["required"] == true {
+                parameter["required"] = true.into();
+            }
+            parameters.push(parameter);
+            parameters.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
+        }
+        if !parameters.is_empty() {
+            operation.insert("parameters".to_owned(), self.refer(parameters));
+        }
+        let mut produces = BTreeSet::new();
+        let mut responses = Map::new();
+        for (code, response) in v3["responses"].as_object().into_iter().flatten() {
+            produces.extend(media_types(response));
+            let mut v2 = json!({"description": response["description"]});
+            if response.get("content").is_some() {
+                v2["schema"] = schema(response);
+            }
+            responses.insert(code.clone(), v2);
+        }
+        operation.insert("consumes".to_owned(), json!(consumes));
+        operation.insert("produces".to_owned(), json!(produces));
+        operation.insert("responses".to_owned(), responses.into());
+        operation.insert("schemes".to_owned(), json!(["https"]));
+        operation.into()
     }
-    operation.insert("consumes".to_owned(), json!(consumes));
-    operation.insert("produces".to_owned(), json!(produces));
-    operation.insert("responses".to_owned(), responses.into());
-    operation.insert("schemes".to_owned(), json!(["https"]));
-    operation.into()
+
+    fn refer(&mut self, parameters: Vec<Value>) -> Value {
+        let parameters = parameters.into_iter();
+        parameters.map(|parameter| self.reference(parameter)).collect()
+    }
+
+    fn reference(&mut self, parameter: Value) -> Value {
+        if !is_shared(&parameter) {
+            return parameter;
+        }
+        let digest = Sha256::digest(parameter.to_string());
+        let name = parameter["name"].as_str().unwrap_or_default();
+        let name = format!("{name}-{}", URL_SAFE_NO_PAD.encode(&digest[..HASH_BYTES]));
+        let reference = json!({"$ref": format!("#/parameters/{name}")});
+        self.definitions.entry(name).or_insert(parameter);
+        reference
+    }
+}
+
+/// How much of its hash stands behind the name of a parameter: eight letters.
+const HASH_BYTES: usize = 6;
+
+/// Bodies are each of their kind but for two. Older clients look for two parameters in the operations themselves (kubectl before 1.29,
+/// to learn whether they can be sent).
+fn is_shared(parameter: &Value) -> bool {
+    match parameter["name"].as_str() {
+        Some("dryRun" | "fieldValidation") => false,
+        Some("body") => {
+            let of = parameter["schema"]["$ref"].as_str().unwrap_or_default();
+            of.ends_with(".v1.DeleteOptions") || of.ends_with(".v1.Patch")
+        }
+        _ => true,
+    }
 }
 
 /// A parameter's type is its own, and not that of a schema.

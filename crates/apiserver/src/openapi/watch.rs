@@ -6,9 +6,8 @@
 use kubewright_core::Scope;
 use serde_json::{Map, Value, json};
 
-use super::operation::{
-    BUILTIN_LIST_TYPES, LIST_PARAMETERS, PRETTY, Parameter, list, responses, root, tag, words,
-};
+use super::operation::{BUILTIN_LIST_TYPES, LIST_PARAMETERS, PRETTY, responses, root, tag, words};
+use super::parameter::{Parameter, list};
 use crate::registry::Resource;
 
 /// Adds the paths of a resource that can be watched.

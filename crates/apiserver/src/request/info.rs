@@ -61,6 +61,8 @@ pub(crate) struct RequestInfo<'a> {
     pub(crate) name: Option<Cow<'a, str>>,
     /// The only name that the field selector of a list or a watch lets through. Who may see that object alone may ask for it so.
     pub(crate) selected: Option<String>,
+    /// Whether the path itself asks for a watch, as clients did before there was a parameter for it.
+    pub(crate) is_watch_path: bool,
     /// What follows the subresource. Behind `proxy`, it is a path on the other side, without its leading slash unless it is that alone;
     /// behind others there is nothing to be found.
     pub(crate) beyond: &'a str,
@@ -147,6 +149,7 @@ impl<'a> RequestInfo<'a> {
             resource,
             subresource,
             name: name.map(Cow::Borrowed),
+            is_watch_path,
             selected: is_selecting.then(|| selected_name(query)).flatten(),
             beyond,
         })

@@ -13,7 +13,8 @@ use x509_parser::der_parser::oid;
 use x509_parser::oid_registry::{
     OID_EC_P256, OID_KEY_TYPE_EC_PUBLIC_KEY, OID_NIST_EC_P384, OID_NIST_EC_P521, OID_PKCS1_MD5WITHRSAENC,
     OID_PKCS1_RSAENCRYPTION, OID_PKCS1_SHA1WITHRSA, OID_PKCS1_SHA256WITHRSA, OID_PKCS1_SHA384WITHRSA,
-    OID_PKCS1_SHA512WITHRSA, OID_SIG_ECDSA_WITH_SHA256, OID_SIG_ECDSA_WITH_SHA384, OID_SIG_ED25519, Oid,
+    OID_PKCS1_SHA512WITHRSA, OID_SIG_ECDSA_WITH_SHA256, OID_SIG_ECDSA_WITH_SHA384, OID_SIG_ECDSA_WITH_SHA512,
+    OID_SIG_ED25519, Oid,
 };
 use x509_parser::prelude::FromDer as _;
 use x509_parser::public_key::RSAPublicKey;
@@ -40,10 +41,21 @@ pub enum RequestError {
         /// Its length.
         bits: usize,
     },
-    /// The signature is made in a way that is not known here. Neither are curves beyond P-384 and digests longer than a curve, since
-    /// the cryptographic backend has none of them.
+    /// The signature is made in a way that Go does not know.
     #[error("x509: cannot verify signature: algorithm unimplemented")]
     UnknownAlgorithm,
+    /// The signature is made in a way that Go knows and this server does not: the cryptographic backend has the curves P-256 and P-384, each
+    /// with SHA-256 and SHA-384 alone.
+    #[error(
+        "x509: cannot verify signature: algorithm unimplemented (ECDSA with {curve} and {digest}; this server knows P-256 and P-384 with \
+         SHA-256 and SHA-384)"
+    )]
+    UnsupportedEcdsa {
+        /// The curve of the key.
+        curve: &'static str,
+        /// What the signature is of.
+        digest: &'static str,
+    },
     /// The signature is made in a way that is broken.
     #[error("x509: cannot verify signature: insecure algorithm {name}")]
     InsecureAlgorithm {
@@ -164,22 +176,43 @@ fn algorithm(
             .as_ref()
             .and_then(|curve| curve.as_oid().ok());
         let curve = curve.ok_or(RequestError::UnknownCurve)?;
-        let is_sha256 = *signed_with == OID_SIG_ECDSA_WITH_SHA256;
-        let is_sha384 = *signed_with == OID_SIG_ECDSA_WITH_SHA384;
-        match () {
-            () if curve == OID_EC_P256 && is_sha256 => Some(&signature::ECDSA_P256_SHA256_ASN1),
-            () if curve == OID_EC_P256 && is_sha384 => Some(&signature::ECDSA_P256_SHA384_ASN1),
-            () if curve == OID_NIST_EC_P384 && is_sha256 => Some(&signature::ECDSA_P384_SHA256_ASN1),
-            () if curve == OID_NIST_EC_P384 && is_sha384 => Some(&signature::ECDSA_P384_SHA384_ASN1),
-            () if [OID_EC_P256, OID_NIST_EC_P384, OID_NIST_EC_P521, P_224].contains(&curve) => None,
-            () => return Err(RequestError::UnknownCurve),
-        }
+        return ecdsa(&curve, signed_with);
     } else if *kind == OID_SIG_ED25519 && *signed_with == OID_SIG_ED25519 {
         Some(&signature::ED25519)
     } else {
         None
     };
     found.ok_or(RequestError::UnknownAlgorithm)
+}
+
+/// How a signature by a key on a curve is checked.
+fn ecdsa(
+    curve: &Oid<'_>,
+    signed_with: &Oid<'_>,
+) -> Result<&'static dyn signature::VerificationAlgorithm, RequestError> {
+    let curves = [
+        (OID_EC_P256, "P-256"),
+        (OID_NIST_EC_P384, "P-384"),
+        (OID_NIST_EC_P521, "P-521"),
+        (P_224, "P-224"),
+    ];
+    let digests = [
+        (OID_SIG_ECDSA_WITH_SHA256, "SHA-256"),
+        (OID_SIG_ECDSA_WITH_SHA384, "SHA-384"),
+        (OID_SIG_ECDSA_WITH_SHA512, "SHA-512"),
+        (ECDSA_WITH_SHA1, "SHA-1"),
+    ];
+    let known = curves.iter().find(|(oid, _)| oid == curve);
+    let (_, curve) = *known.ok_or(RequestError::UnknownCurve)?;
+    let known = digests.iter().find(|(oid, _)| oid == signed_with);
+    let (_, digest) = *known.ok_or(RequestError::UnknownAlgorithm)?;
+    match (curve, digest) {
+        ("P-256", "SHA-256") => Ok(&signature::ECDSA_P256_SHA256_ASN1),
+        ("P-256", "SHA-384") => Ok(&signature::ECDSA_P256_SHA384_ASN1),
+        ("P-384", "SHA-256") => Ok(&signature::ECDSA_P384_SHA256_ASN1),
+        ("P-384", "SHA-384") => Ok(&signature::ECDSA_P384_SHA384_ASN1),
+        _ => Err(RequestError::UnsupportedEcdsa { curve, digest }),
+    }
 }
 
 /// What Go says of a signature that is none by a key of this kind.
@@ -191,6 +224,8 @@ fn failure(kind: &Oid<'_>) -> &'static str {
     }
 }
 
+/// ecdsa-with-SHA1, which Go takes in requests, if not in certificates.
+const ECDSA_WITH_SHA1: Oid<'static> = oid!(1.2.840.10045.4.1);
 /// secp224r1, which Go knows.
 const P_224: Oid<'static> = oid!(1.3.132.0.33);
 /// Below this Go trusts no RSA key.
@@ -247,6 +282,22 @@ mod tests {
         let short =
             "crypto/rsa: 512-bit keys are insecure (see https://go.dev/pkg/crypto/rsa#hdr-Minimum_key_size)";
         check(&pem.contents, short);
+    }
+
+    /// Made by openssl.
+    #[test]
+    fn what_the_backend_lacks_is_named() {
+        for (pem, what) in [
+            (&include_bytes!("p521.csr")[..], "ECDSA with P-521 and SHA-512"),
+            (include_bytes!("p256_sha512.csr"), "ECDSA with P-256 and SHA-512"),
+        ] {
+            let (_, pem) = x509_parser::pem::parse_x509_pem(pem).unwrap();
+            let known = "this server knows P-256 and P-384 with SHA-256 and SHA-384";
+            check(
+                &pem.contents,
+                &format!("x509: cannot verify signature: algorithm unimplemented ({what}; {known})"),
+            );
+        }
     }
 
     #[test]

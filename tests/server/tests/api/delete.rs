@@ -183,10 +183,26 @@ async fn options_that_make_no_sense() {
     for (query, code) in [
         ("propagationPolicy=Sideways", 422),
         ("gracePeriodSeconds=x", 400),
+        ("gracePeriodSeconds=", 400),
+        ("propagationPolicy=", 422),
+        ("ignoreStoreReadErrorWithClusterBreakingPotential=true", 409),
+        (
+            "ignoreStoreReadErrorWithClusterBreakingPotential=true&gracePeriodSeconds=1",
+            422,
+        ),
         ("dryRun=Some", 422),
     ] {
         server.refused(format!("DELETE {path}?{query}"), code, "").await;
     }
+    let unsafely = "ignoreStoreReadErrorWithClusterBreakingPotential=true";
+    let why = "is not allowed with DELETECOLLECTION";
+    server
+        .refused(format!("DELETE {MAPS}?{unsafely}"), 422, why)
+        .await;
+    let why = "Key: /registry/configmaps/default/a, ResourceVersion: 0";
+    server
+        .refused(format!("DELETE {path}?{unsafely}"), 409, why)
+        .await;
 }
 
 #[tokio::test]

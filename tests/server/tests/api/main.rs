@@ -25,6 +25,7 @@ mod list;
 mod managed_fields;
 mod negotiation;
 mod patch;
+mod requests;
 mod robustness;
 mod routes;
 mod rules;

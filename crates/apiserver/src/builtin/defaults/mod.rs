@@ -16,8 +16,13 @@ use serde_json::Value;
 
 /// Fields whose empty list is a choice: their defaults ask for nil, and validation refuses what is empty. What a client sends is else the
 /// same empty or not there, as it is once it has been stored.
-pub(crate) const EMPTY_IS_NOT_NONE: &[(&str, &str)] =
-    &[("io.k8s.api.autoscaling.v2.HPAScalingRules", "policies")];
+pub(crate) const EMPTY_IS_NOT_NONE: &[(&str, &str)] = &[
+    ("io.k8s.api.autoscaling.v2.HPAScalingRules", "policies"),
+    (
+        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionSpec",
+        "versions",
+    ),
+];
 
 /// Sets the defaults of a built-in kind in `object`; a kind without rules is left as it is.
 ///

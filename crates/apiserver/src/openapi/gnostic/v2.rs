@@ -63,6 +63,7 @@ pub(crate) static FRAME: Message = object(
     &[
         member("swagger", 1, Form::Text),
         member("info", 2, Form::Message(&INFO)),
+        member("parameters", 10, Form::Message(&PARAMETER_DEFINITIONS)),
         member("security", 12, Form::Messages(&SECURITY_REQUIREMENT)),
         member("securityDefinitions", 13, Form::Message(&SECURITY_DEFINITIONS)),
     ],
@@ -103,7 +104,16 @@ static OPERATION: Message = object(
     13,
 );
 
-static PARAMETERS_ITEM: Message = Message::OneOf(|_| Some((1, Form::Message(&PARAMETER))));
+static PARAMETER_DEFINITIONS: Message = Message::Entries(Form::Message(&PARAMETER));
+
+static PARAMETERS_ITEM: Message = Message::OneOf(|value| {
+    Some(match value.get("$ref") {
+        Some(_) => (2, Form::Message(&JSON_REFERENCE)),
+        None => (1, Form::Message(&PARAMETER)),
+    })
+});
+
+static JSON_REFERENCE: Message = object(&[member("$ref", 1, Form::Text)], 0);
 
 static PARAMETER: Message = Message::OneOf(|value| {
     Some(if value["in"] == "body" {
