@@ -323,7 +323,16 @@ impl Client {
     /// As [`request`](Self::request).
     pub async fn request_stream(&self, request: Request<Body>) -> Result<Response<Body>, Error> {
         let call = self.call_of(&request);
-        let request = self.prepare(&call, request)?;
+        self.send_once(&call, request).await
+    }
+
+    /// Sends a request that is never sent again.
+    pub(crate) async fn send_once(
+        &self,
+        call: &Call,
+        request: Request<Body>,
+    ) -> Result<Response<Body>, Error> {
+        let request = self.prepare(call, request)?;
         let answer = self.inner.once.send(request).await;
         answer.map_err(|error| call.transport(error))
     }
@@ -393,7 +402,8 @@ impl Client {
         }
     }
 
-    async fn read(
+    /// The whole answer, if it is a success.
+    pub(crate) async fn read(
         &self,
         call: &Call,
         response: Response<Body>,

@@ -33,6 +33,7 @@ mod hint;
 mod layers;
 mod raw;
 mod reload;
+mod remote;
 mod rest;
 mod watch;
 
@@ -57,5 +58,11 @@ pub use layers::{
     RetryLayer, TraceLayer, UserAgentLayer, WarningHandler, WarningsLayer, metric_names,
 };
 pub use raw::{RawEvent, RawList, RawWatch, ResourcePath, View};
+pub use remote::{
+    AttachOptions, CopyError, CopyOptions, CopyReport, ExecOptions, ExitStatus, MAX_FORWARDED,
+    MAX_MESSAGE_BYTES, MAX_PIPE_BYTES, MAX_SILENCE, MAX_SKIPPED, PING_INTERVAL, PortForwarder, PortStream,
+    ProcessInput, ProcessOutput, ProxyTarget, RemoteOutput, RemoteProcess, SkipReason, SkippedEntry, Stdio,
+    StreamProtocol, Terminal, TerminalSize,
+};
 pub use rest::{RestClient, RestRequest};
 pub use watch::Watch;

@@ -1,7 +1,9 @@
-//! Websockets (RFC 6455), the server's side: the handshake and a stream of messages.
+//! Websockets (RFC 6455): of the server's side the handshake and a stream of messages, of the client's an [`Offer`] and a [`ClientSocket`].
 //!
-//! The rules of the handshake are those of Go's `golang.org/x/net/websocket`, by which kube-apiserver serves watches: an `Origin` must
+//! The rules of the server's handshake are those of Go's `golang.org/x/net/websocket`, by which kube-apiserver serves watches: an `Origin` must
 //! be there, and at most one sub-protocol. Messages go one way; what the client sends is read and dropped.
+
+mod client;
 
 use std::pin::pin;
 use std::time::Duration;
@@ -20,6 +22,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message as Frames, Utf8Bytes};
 
+pub use self::client::{ClientSocket, Offer, Received, Sent, SocketError};
 use crate::body::Body;
 use crate::upgrade::UpgradedIo;
 

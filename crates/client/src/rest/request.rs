@@ -280,6 +280,12 @@ impl RestRequest {
         Ok((self.client, call, request, self.timeout))
     }
 
+    /// The request as it is, for what neither reads nor streams the answer.
+    pub(crate) fn prepare(self) -> Result<(Client, Call, Request<Bytes>), Error> {
+        let (client, call, request, _) = self.build()?;
+        Ok((client, call, request))
+    }
+
     /// Sends it, and decodes the answer.
     ///
     /// # Errors
