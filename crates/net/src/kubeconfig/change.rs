@@ -2,7 +2,7 @@
 //!
 //! Fields and entries that this version does not know stay as they are; only comments are lost, as with kubectl.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -118,7 +118,8 @@ impl Kubeconfig {
 /// Changes the kubeconfig that several files make up together, and writes back those files that have changed
 /// (`ModifyConfig` in client-go `tools/clientcmd/config.go`).
 ///
-/// An entry is written to the file it came from. New entries go to the first file that exists, or to the last of the list if none
+/// An entry is written to the file it came from, and taken out of that one alone: what another file has under the same name shows
+/// then, as with kubectl. New entries go to the first file that exists, or to the last of the list if none
 /// does; so does a current context, unless another file names one. Paths in entries are relative to the file that holds them. All files
 /// are locked while they are changed, each is replaced as a whole, and a failure leaves the files that were not yet written alone.
 ///
@@ -182,29 +183,41 @@ fn split(
         &mut after,
         default,
         &changed.clusters,
-        |file| &mut file.clusters,
-        |entry| &entry.name,
+        Kind {
+            list: |file| &mut file.clusters,
+            name: |entry| &entry.name,
+            is_same: |one, other| one.cluster == other.cluster,
+        },
     );
     spread(
         &mut after,
         default,
         &changed.users,
-        |file| &mut file.users,
-        |entry| &entry.name,
+        Kind {
+            list: |file| &mut file.users,
+            name: |entry| &entry.name,
+            is_same: |one, other| one.user == other.user,
+        },
     );
     spread(
         &mut after,
         default,
         &changed.contexts,
-        |file| &mut file.contexts,
-        |entry| &entry.name,
+        Kind {
+            list: |file| &mut file.contexts,
+            name: |entry| &entry.name,
+            is_same: |one, other| one.context == other.context,
+        },
     );
     spread(
         &mut after,
         default,
         &changed.extensions,
-        |file| &mut file.extensions,
-        |entry| &entry.name,
+        Kind {
+            list: |file| &mut file.extensions,
+            name: |entry| &entry.name,
+            is_same: |one, other| one.extension == other.extension,
+        },
     );
     let names_one = after.iter().position(|file| !file.current_context.is_empty());
     let holder = &mut after[names_one.unwrap_or(default)];
@@ -229,25 +242,33 @@ fn split(
         .collect()
 }
 
-/// Puts each entry where one of its name is, and takes out those that are no longer there, wherever they are.
-fn spread<T: Clone>(
-    files: &mut [Kubeconfig],
-    default: usize,
-    entries: &[T],
-    list: impl Fn(&mut Kubeconfig) -> &mut Vec<T>,
-    name: impl Fn(&T) -> &String,
-) {
-    for file in &mut *files {
-        list(file).retain(|present| entries.iter().any(|entry| name(entry) == name(present)));
-    }
+/// How entries of one kind are found, and told apart.
+#[derive(Clone, Copy)]
+struct Kind<T> {
+    list: fn(&mut Kubeconfig) -> &mut Vec<T>,
+    name: fn(&T) -> &String,
+    /// True for entries that differ in nothing but the name.
+    is_same: fn(&T, &T) -> bool,
+}
+
+/// Puts each entry where one of its name is, or where the one is that was renamed to it, and takes those that are no longer
+/// there out of the first file that has them.
+fn spread<T: Clone>(files: &mut [Kubeconfig], default: usize, entries: &[T], kind: Kind<T>) {
+    let Kind { list, name, is_same } = kind;
+    let is_kept = |present: &T| entries.iter().any(|entry| name(entry) == name(present));
+    let mut homes = Vec::new();
     for entry in entries {
-        let home = (0..files.len())
-            .find(|file| {
-                list(&mut files[*file])
-                    .iter()
-                    .any(|present| name(present) == name(entry))
-            })
-            .unwrap_or(default);
+        let mut home_of =
+            |is: &dyn Fn(&T) -> bool| files.iter_mut().position(|file| list(file).iter().any(is));
+        let home = home_of(&|present| name(present) == name(entry))
+            .or_else(|| home_of(&|present| !is_kept(present) && is_same(present, entry)));
+        homes.push(home.unwrap_or(default));
+    }
+    let mut gone = HashSet::new();
+    for file in &mut *files {
+        list(file).retain(|present| is_kept(present) || !gone.insert(name(present).clone()));
+    }
+    for (entry, home) in entries.iter().zip(homes) {
         let present = list(&mut files[home]);
         *find_or_add(present, |present| name(present) == name(entry), || entry.clone()) = entry.clone();
     }
@@ -321,7 +342,12 @@ mod tests {
         })
         .unwrap();
         let merged = Kubeconfig::load(&paths).unwrap();
-        assert!(merged.cluster("shared").is_none() && merged.user("u").is_none());
+        assert!(merged.user("u").is_none());
+        assert_eq!(
+            merged.cluster("shared").unwrap().server,
+            "https://second",
+            "it shows now"
+        );
         assert_eq!(merged.current_context, "");
         assert!(merged.context("z").is_some() && merged.context("x").is_none());
     }

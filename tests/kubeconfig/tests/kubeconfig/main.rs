@@ -1,11 +1,12 @@
 //! Real kubectl and the client read the same kubeconfig files and ask the same server: what it sees of both must be the same, and what
-//! one refuses the other must refuse too.
+//! one refuses the other must refuse too. What `kubectl config` makes of files, the library must make of them.
 //!
 //! The binary is fetched by `cargo xtask kubectl`; `KUBEWRIGHT_KUBECTL` names another folder with `1.37/kubectl` in it.
 
 #![expect(clippy::print_stderr, reason = "a test tells what it skips")]
 
 mod cases;
+mod changes;
 mod server;
 
 use std::path::{Path, PathBuf};
@@ -38,7 +39,15 @@ fn main() -> ExitCode {
         });
         trial.with_ignored_flag(is_missing)
     });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+    let changes = changes::all().into_iter().map(|change| {
+        let binary = kubectl.clone();
+        let trial = Trial::test(change.name, move || {
+            let Some(binary) = binary else { return Ok(()) };
+            changes::compare(&binary, &change).map_err(|error| Failed::from(format!("{error:#}")))
+        });
+        trial.with_ignored_flag(kubectl.is_none())
+    });
+    libtest_mimic::run(&arguments, trials.chain(changes).collect()).exit_code()
 }
 
 fn kubectl() -> Option<PathBuf> {
