@@ -301,14 +301,60 @@ fn patched(call: &Call<'_>, patch: &ReadPatch, current: &Value, options: &WriteO
         let why = format!("Object 'Kind' is missing in '{shown}'");
         return Err(refused(shown, why));
     }
-    write::check_custom_kind(call, &patched)?;
-    let findings = patch.findings.clone();
     let validation = options.field_validation.unwrap_or(FieldValidation::Warn);
+    if let Err(other) = write::check_custom_kind(call, &patched) {
+        let findings = patch
+            .findings
+            .iter()
+            .cloned()
+            .chain(foreign_fields(call, patched));
+        return Err(match write::judge_patched(validation, findings.collect()) {
+            Ok(warnings) => {
+                call.warnings.add(warnings);
+                other
+            }
+            Err(why) => patch.refused(ty, current, why),
+        });
+    }
+    let findings = patch.findings.clone();
     let mut object = write::reshape(call, patched, findings, validation, dialect)
         .map_err(|why| patch.refused(ty, current, why))?;
     through_storage(call, &mut object);
     metadata::place_named(call, &mut object)?;
     Ok(object)
+}
+
+/// What strict decoding finds in a custom resource that a patch made one of another version: upstream goes by that version's schema, and without
+/// one nothing but metadata is known (apiextensions `pkg/apiserver/customresource_handler.go` `schemaCoercingDecoder`).
+fn foreign_fields(call: &Call<'_>, mut object: Value) -> Vec<String> {
+    let resource = &call.resource;
+    let version = object["apiVersion"]
+        .as_str()
+        .and_then(|text| text.split_once('/'));
+    let Some((group, version)) = version.filter(|_| object["kind"] == *resource.kind) else {
+        return Vec::new();
+    };
+    if group != resource.group {
+        return Vec::new();
+    }
+    let registry = call.server.registry();
+    if let Some(other) = registry.find(group, version, &resource.plural) {
+        return codec::findings(&[], &other.model.normalize(&mut object).unknown_fields);
+    }
+    let fields = object
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(field, _)| field.clone());
+    let mut unknown: Vec<String> = fields
+        .filter(|field| !matches!(field.as_str(), "apiVersion" | "kind" | "metadata"))
+        .collect();
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|field, _| !unknown.contains(field));
+    }
+    unknown.extend(resource.model.normalize(&mut object).unknown_fields);
+    unknown.sort_unstable();
+    codec::findings(&[], &unknown)
 }
 
 /// Takes from a custom resource what its stored version cannot hold, where no webhook converts: upstream does so before it looks at

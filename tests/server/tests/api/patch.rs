@@ -306,4 +306,22 @@ async fn a_patch_makes_no_other_kind() {
         let text = "Gadget.example.com \"a\" is invalid: kind: Invalid value: \"Gadget\": must be Widget";
         server.refused(ask, 422, text).await;
     }
+    // Of a version that there is none of, nothing but metadata is known.
+    let other = r#"{"apiVersion":"example.com/v9","metadata":{"yy":1},"zz":1}"#;
+    let unknown = ["metadata.yy", "spec", "zz"].map(|field| format!("unknown field {field:?}"));
+    let strict = format!("strict decoding error: {}", unknown.join(", "));
+    for (validation, text, warnings) in [
+        ("Warn", "must be example.com/v1", &unknown[..]),
+        ("Strict", &*strict, &[]),
+        ("Ignore", "must be example.com/v1", &[]),
+    ] {
+        let line = format!("PATCH {widgets}/a?fieldValidation={validation}");
+        let ask = Ask::new(line).typed("application/merge-patch+json", other);
+        let answer = server.refused(ask, 422, text).await;
+        let expect: Vec<_> = warnings
+            .iter()
+            .map(|warning| format!("299 - \"{}\"", warning.replace('"', "\\\"")))
+            .collect();
+        assert_eq!(answer.warnings(), expect, "{validation}");
+    }
 }

@@ -39,91 +39,134 @@ fn parse_v4_lenient(text: &str) -> Option<Ipv4Addr> {
     parts.next().is_none().then(|| octets.into())
 }
 
-/// A network as older versions took it: the address given, and the length of the prefix.
-fn parse_network_lenient(text: &str) -> Option<(IpAddr, u8)> {
-    let (address, length) = text.split_once('/')?;
-    if length.is_empty() || !length.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
+/// Whether an address may be in one of the forms that were valid once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AddressForm {
+    /// Only the canonical text.
+    Canonical,
+    /// Any unambiguous text: what fields that are older than the rule hold.
+    Legacy,
+}
+
+/// A network: an address and how many bits its prefix has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cidr {
+    /// The address as it is written, bits beyond the prefix included.
+    pub(crate) address: IpAddr,
+    pub(crate) bits: u32,
+}
+
+impl Cidr {
+    /// Reads a network as Go does, and as older versions took it.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (address, bits) = text.split_once('/')?;
+        // The prefix is that of the notation: of an IPv4 address that is written as IPv6 too.
+        let address = match address.parse::<Ipv6Addr>() {
+            Ok(address) => IpAddr::V6(address),
+            Err(_) => parse_lenient(address)?,
+        };
+        let is_number = !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
+        let bits = bits.parse().ok().filter(|_| is_number)?;
+        (bits <= Self::most_bits(address)).then_some(Self { address, bits })
     }
-    let digits = length.trim_start_matches('0');
-    let length: u8 = if digits.is_empty() {
-        0
-    } else {
-        digits.parse().ok()?
-    };
-    let address = parse_lenient(address)?;
-    (length <= bits(address)).then_some((address, length))
+
+    fn most_bits(address: IpAddr) -> u32 {
+        if address.is_ipv4() { 32 } else { 128 }
+    }
+
+    /// The first address of the network.
+    pub(crate) fn first(&self) -> IpAddr {
+        match self.address {
+            IpAddr::V4(address) => {
+                let mask = u32::MAX.checked_shl(32 - self.bits).unwrap_or(0);
+                Ipv4Addr::from_bits(address.to_bits() & mask).into()
+            }
+            IpAddr::V6(address) => {
+                let mask = u128::MAX.checked_shl(128 - self.bits).unwrap_or(0);
+                Ipv6Addr::from_bits(address.to_bits() & mask).into()
+            }
+        }
+    }
+
+    /// Whether an address is within the network.
+    pub(crate) fn contains(&self, address: IpAddr) -> bool {
+        address.is_ipv4() == self.address.is_ipv4() && Self { address, ..*self }.first() == self.first()
+    }
 }
 
-fn bits(address: IpAddr) -> u8 {
-    if address.is_ipv4() { 32 } else { 128 }
-}
-
+/// Whether a text is an IPv4 address in the notation of IPv6.
 fn is_mapped(text: &str) -> bool {
     text.parse::<Ipv6Addr>()
         .is_ok_and(|address| address.to_ipv4_mapped().is_some())
 }
 
-fn masked(address: IpAddr, length: u8) -> IpAddr {
-    match address {
-        IpAddr::V4(address) => {
-            let mask = u32::MAX.checked_shl(32 - u32::from(length.min(32))).unwrap_or(0);
-            IpAddr::V4((u32::from(address) & mask).into())
+/// Whether the parts of a network are written without leading zeros.
+fn is_strict(address: &str, bits: &str) -> bool {
+    address.parse::<IpAddr>().is_ok() && (bits == "0" || !bits.starts_with('0'))
+}
+
+/// What is wrong with an address (`IsValidIP`, `IsValidIPForLegacyField`).
+pub(crate) fn ip_messages(text: &str, form: AddressForm) -> Vec<String> {
+    let detail = match (parse_lenient(text), text.parse::<IpAddr>()) {
+        (None, _) => "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
+        (_, Err(_)) => "must not have leading 0s",
+        _ if is_mapped(text) => "must not be an IPv4-mapped IPv6 address",
+        (_, Ok(address)) => return not_canonical(text, &address.to_string(), form),
+    };
+    vec![detail.to_owned()]
+}
+
+/// What is wrong with a network (`IsValidCIDR`, `IsValidCIDRForLegacyField`).
+pub(crate) fn cidr_messages(text: &str, form: AddressForm) -> Vec<String> {
+    let (address, bits) = text.split_once('/').unwrap_or((text, ""));
+    let detail = match Cidr::parse(text) {
+        None => "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)",
+        Some(_) if !is_strict(address, bits) => "must not have leading 0s in IP or prefix length",
+        Some(_) if is_mapped(address) => "must not have an IPv4-mapped IPv6 address",
+        Some(network) if network.first() != network.address => {
+            "must not have bits set beyond the prefix length"
         }
-        IpAddr::V6(address) => {
-            let mask = u128::MAX
-                .checked_shl(128 - u32::from(length.min(128)))
-                .unwrap_or(0);
-            IpAddr::V6((u128::from(address) & mask).into())
+        Some(network) => {
+            let canonical = format!("{}/{}", network.address, network.bits);
+            return not_canonical(text, &canonical, form);
         }
+    };
+    vec![detail.to_owned()]
+}
+
+fn not_canonical(text: &str, canonical: &str, form: AddressForm) -> Vec<String> {
+    match form == AddressForm::Canonical && canonical != text {
+        true => vec![format!("must be in canonical form ({canonical:?})")],
+        false => Vec::new(),
     }
 }
 
 /// Checks an address; one that the stored object has already is let be.
 pub(crate) fn check_ip(errors: &mut Errors, at: &Field<'_, '_>, old: &[&str]) -> bool {
-    let text = at.text();
-    if old.contains(&text) {
-        return true;
-    }
-    if parse_lenient(text).is_none() {
-        let detail = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
-        at.invalid_as(errors, text, detail);
-        return false;
-    }
-    if text.parse::<IpAddr>().is_err() {
-        at.invalid_as(errors, text, "must not have leading 0s");
-        return false;
-    }
-    if is_mapped(text) {
-        at.invalid_as(errors, text, "must not be an IPv4-mapped IPv6 address");
-        return false;
-    }
-    true
+    check(errors, at, at.text(), old, ip_messages)
 }
 
 /// Checks a network; one that the stored object has already is let be. `text` may differ from the field by space around it.
 pub(crate) fn check_cidr(errors: &mut Errors, at: &Field<'_, '_>, text: &str, old: &[&str]) -> bool {
+    check(errors, at, text, old, cidr_messages)
+}
+
+fn check(
+    errors: &mut Errors,
+    at: &Field<'_, '_>,
+    text: &str,
+    old: &[&str],
+    messages: fn(&str, AddressForm) -> Vec<String>,
+) -> bool {
     if old.contains(&text) {
         return true;
     }
-    let Some((address, length)) = parse_network_lenient(text) else {
-        let detail = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
-        at.invalid_as(errors, text, detail);
-        return false;
-    };
-    let (shown, digits) = text.split_once('/').unwrap_or((text, ""));
-    let is_strict = shown.parse::<IpAddr>().is_ok() && (digits == "0" || !digits.starts_with('0'));
-    let detail = if !is_strict {
-        "must not have leading 0s in IP or prefix length"
-    } else if is_mapped(shown) {
-        "must not have an IPv4-mapped IPv6 address"
-    } else if masked(address, length) != address {
-        "must not have bits set beyond the prefix length"
-    } else {
-        return true;
-    };
-    at.invalid_as(errors, text, detail);
-    false
+    let messages = messages(text, AddressForm::Legacy);
+    let is_valid = messages.is_empty();
+    for message in messages {
+        at.invalid_as(errors, text, message);
+    }
+    is_valid
 }
 
 /// Checks an address that traffic is sent to (`ValidateEndpointIP`).
@@ -189,25 +232,24 @@ pub(crate) fn ip_warning(path: &str, text: &str) -> Option<String> {
 
 /// What a client is to be warned of about a network that is taken (`GetWarningsForCIDR`).
 pub(crate) fn cidr_warnings(path: &str, text: &str) -> Vec<String> {
-    let Some((address, length)) = parse_network_lenient(text) else {
+    let Some(network) = Cidr::parse(text) else {
         return Vec::new();
     };
     let mut warnings = Vec::new();
-    let network = format!("{}/{length}", masked(address, length));
-    if masked(address, length) != address {
+    let Cidr { address, bits } = network;
+    let canonical = format!("{}/{bits}", network.first());
+    if network.first() != address {
+        let single = format!("{address}/{}", Cidr::most_bits(address));
         warnings.push(format!(
-            "{path}: CIDR value {text:?} is ambiguous in this context (should be {network:?} or \"{address}/{}\"?)",
-            bits(address)
+            "{path}: CIDR value {text:?} is ambiguous in this context (should be {canonical:?} or {single:?}?)"
         ));
     }
     let (shown, digits) = text.split_once('/').unwrap_or((text, ""));
-    let is_strict = shown.parse::<IpAddr>().is_ok() && (digits == "0" || !digits.starts_with('0'));
-    if !is_strict || is_mapped(shown) {
+    if !is_strict(shown, digits) || is_mapped(shown) {
         warnings.push(format!(
-            "{path}: non-standard CIDR value {text:?} is invalid: use {network:?}"
+            "{path}: non-standard CIDR value {text:?} is invalid: use {canonical:?}"
         ));
     }
-    let canonical = format!("{address}/{length}");
     if warnings.is_empty() && address.is_ipv6() && canonical != text {
         warnings.push(format!(
             "{path}: IPv6 CIDR value {text:?} should be in RFC 5952 canonical format ({canonical:?})"

@@ -5,7 +5,7 @@
 
 pub(crate) use kubewright_core::{label_key_faults as qualified_name, label_value_faults as label_value};
 
-use super::groups::{AddressForm, ip_messages};
+use super::addresses::{AddressForm, ip_messages};
 
 /// The longest DNS label (RFC 1123 and RFC 1035), in bytes.
 pub(crate) const LABEL_MAX: usize = 63;

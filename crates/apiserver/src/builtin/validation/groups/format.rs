@@ -3,8 +3,8 @@
 //! Upstream: `pkg/util/validation` of apimachinery (`validation.go`, `ip.go`) and `pkg/apis/meta/v1/validation`.
 
 use kubewright_core::{FieldError, FieldPath};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use super::super::addresses::{AddressForm, cidr_messages, ip_messages};
 use super::super::names::{label, label_value, qualified_name, subdomain};
 use super::super::{metadata, names, objects};
 use super::node::{Errors, Node};
@@ -171,38 +171,6 @@ pub(super) fn at_most_all(errors: &mut Errors, node: &Node<'_, '_>) {
     }
 }
 
-/// Whether a value may be in one of the forms that were valid once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AddressForm {
-    /// Only the canonical text.
-    Canonical,
-    /// Any unambiguous text: what fields that are older than the rule hold.
-    Legacy,
-}
-
-/// Reads an address as Go does, with zeros before the digits of each part.
-pub(super) fn sloppy_ip(text: &str) -> Option<IpAddr> {
-    if let Ok(address) = text.parse() {
-        return Some(address);
-    }
-    let parts: Vec<&str> = text.split('.').collect();
-    let [a, b, c, d] = parts[..] else { return None };
-    let octet = |text: &str| -> Option<u8> {
-        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        let digits = text.trim_start_matches('0');
-        match digits {
-            "" if is_number => Some(0),
-            _ if is_number => digits.parse().ok(),
-            _ => None,
-        }
-    };
-    Some(Ipv4Addr::new(octet(a)?, octet(b)?, octet(c)?, octet(d)?).into())
-}
-
-fn is_mapped(address: IpAddr) -> bool {
-    matches!(address, IpAddr::V6(address) if address.to_ipv4_mapped().is_some())
-}
-
 /// An IP address (`IsValidIP`, `IsValidIPForLegacyField`); whether it is one.
 pub(super) fn ip(errors: &mut Errors, node: &Node<'_, '_>, form: AddressForm) -> bool {
     let messages = ip_messages(node.text(), form);
@@ -213,134 +181,9 @@ pub(super) fn ip(errors: &mut Errors, node: &Node<'_, '_>, form: AddressForm) ->
     is_valid
 }
 
-/// What is wrong with an IP address.
-pub(crate) fn ip_messages(text: &str, form: AddressForm) -> Vec<String> {
-    let Some(address) = sloppy_ip(text) else {
-        return vec!["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".to_owned()];
-    };
-    if text.parse::<IpAddr>().is_err() {
-        return vec!["must not have leading 0s".to_owned()];
-    }
-    if is_mapped(address) {
-        return vec!["must not be an IPv4-mapped IPv6 address".to_owned()];
-    }
-    let canonical = address.to_string();
-    if form == AddressForm::Canonical && canonical != text {
-        return vec![format!("must be in canonical form ({canonical:?})")];
-    }
-    Vec::new()
-}
-
-/// A range of addresses: the first one and how many bits its prefix has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cidr {
-    /// The address as it is written, bits beyond the prefix included.
-    pub(super) address: IpAddr,
-    pub(super) bits: u32,
-}
-
-impl Cidr {
-    /// Reads a range as Go does.
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        let (address, bits) = text.split_once('/')?;
-        let address = sloppy_ip(address)?;
-        let is_number = !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
-        let bits = bits.parse().ok().filter(|_| is_number)?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        (bits <= most).then_some(Self { address, bits })
-    }
-
-    /// The first address of the range.
-    pub(super) fn first(&self) -> IpAddr {
-        match self.address {
-            IpAddr::V4(address) => {
-                let mask = u32::MAX.checked_shl(32 - self.bits).unwrap_or(0);
-                Ipv4Addr::from_bits(address.to_bits() & mask).into()
-            }
-            IpAddr::V6(address) => {
-                let mask = u128::MAX.checked_shl(128 - self.bits).unwrap_or(0);
-                Ipv6Addr::from_bits(address.to_bits() & mask).into()
-            }
-        }
-    }
-
-    /// Whether an address is within the range.
-    pub(super) fn contains(&self, address: IpAddr) -> bool {
-        address.is_ipv4() == self.address.is_ipv4() && Self { address, ..*self }.first() == self.first()
-    }
-}
-
 /// A range of IP addresses (`IsValidCIDR`, `IsValidCIDRForLegacyField`).
 pub(super) fn cidr(errors: &mut Errors, node: &Node<'_, '_>, form: AddressForm) {
-    let text = node.text();
-    let Some(range) = Cidr::parse(text) else {
-        let detail = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
-        return node.invalid(errors, detail);
-    };
-    let (address, bits) = text.split_once('/').unwrap_or_default();
-    if address.parse::<IpAddr>().is_err() || (bits.len() > 1 && bits.starts_with('0')) {
-        node.invalid(errors, "must not have leading 0s in IP or prefix length");
-    } else if is_mapped(range.address) {
-        node.invalid(errors, "must not have an IPv4-mapped IPv6 address");
-    } else if range.first() != range.address {
-        node.invalid(errors, "must not have bits set beyond the prefix length");
-    } else if form == AddressForm::Canonical {
-        let canonical = format!("{}/{}", range.first(), range.bits);
-        if canonical != text {
-            node.invalid(errors, format!("must be in canonical form ({canonical:?})"));
-        }
-    }
-}
-
-/// What a client should know of an address that is valid but unusual (`GetWarningsForIP`).
-pub(super) fn ip_warning(node: &Node<'_, '_>) -> Option<String> {
-    let (text, path) = (node.text(), node.path());
-    let address = sloppy_ip(text)?;
-    if text.parse::<IpAddr>().is_err() || is_mapped(address) {
-        let address = match address {
-            IpAddr::V6(mapped) => mapped.to_ipv4_mapped().map_or(address, IpAddr::V4),
-            IpAddr::V4(_) => address,
-        };
-        return Some(format!(
-            "{path}: non-standard IP address {text:?} is invalid: use \"{address}\""
-        ));
-    }
-    let canonical = address.to_string();
-    (address.is_ipv6() && canonical != text).then(|| {
-        format!("{path}: IPv6 address {text:?} should be in RFC 5952 canonical format ({canonical:?})")
-    })
-}
-
-/// What a client should know of a range that is valid but unusual (`GetWarningsForCIDR`).
-pub(super) fn cidr_warnings(node: &Node<'_, '_>) -> Vec<String> {
-    let (text, path) = (node.text(), node.path());
-    let Some(range) = Cidr::parse(text) else {
-        return Vec::new();
-    };
-    let canonical = format!("{}/{}", range.first(), range.bits);
-    let mut warnings = Vec::new();
-    if range.first() != range.address {
-        let all = if range.address.is_ipv4() { 32 } else { 128 };
-        let single = format!("{}/{all}", range.address);
-        warnings.push(format!(
-            "{path}: CIDR value {text:?} is ambiguous in this context (should be {canonical:?} or {single:?}?)"
-        ));
-    }
-    let (address, bits) = text.split_once('/').unwrap_or_default();
-    if address.parse::<IpAddr>().is_err()
-        || (bits.len() > 1 && bits.starts_with('0'))
-        || is_mapped(range.address)
-    {
-        warnings.push(format!(
-            "{path}: non-standard CIDR value {text:?} is invalid: use {canonical:?}"
-        ));
-    }
-    if warnings.is_empty() && range.address.is_ipv6() && canonical != text {
-        warnings.push(format!(
-            "{path}: IPv6 CIDR value {text:?} should be in RFC 5952 canonical format ({canonical:?})"
-        ));
-    }
-    warnings
+    node.invalid_each(errors, cidr_messages(node.text(), form));
 }
 
 /// A list of `metav1.Condition` (`ValidateConditions`).

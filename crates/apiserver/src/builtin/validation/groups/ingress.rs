@@ -4,8 +4,9 @@
 
 use serde_json::Value;
 
+use super::super::addresses::{AddressForm, parse_lenient};
 use super::super::names::{label, port_name, port_number, subdomain, wildcard_subdomain};
-use super::format::{AddressForm, domain_prefixed_path, given_path_segment, ip, sloppy_ip};
+use super::format::{domain_prefixed_path, given_path_segment, ip};
 use super::node::{Errors, Node};
 
 /// How classes were named before there was a field for it.
@@ -90,7 +91,7 @@ fn check_rule(errors: &mut Errors, rule: &Node<'_, '_>, tolerates_wildcards: boo
     let host = rule.get("host");
     let text = host.text();
     if !text.is_empty() {
-        if sloppy_ip(text).is_some() {
+        if parse_lenient(text).is_some() {
             host.invalid(errors, "must be a DNS name, not an IP address");
         }
         host.invalid_each(errors, host_name(text));
@@ -198,7 +199,7 @@ pub(crate) fn ingress_status(subresource: &str, new: &Value, old: &Value) -> Err
         let host = entry.get("hostname");
         if !host.is_empty() {
             host.invalid_each(&mut errors, subdomain(host.text()));
-            if sloppy_ip(host.text()).is_some() {
+            if parse_lenient(host.text()).is_some() {
                 host.invalid(&mut errors, "must be a DNS name, not an IP address");
             }
         }

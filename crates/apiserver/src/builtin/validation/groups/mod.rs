@@ -11,7 +11,7 @@ mod device_names;
 mod format;
 mod node;
 
-pub(crate) use format::{AddressForm, domain_prefixed_problems, ip_messages};
+pub(crate) use format::domain_prefixed_problems;
 
 pub(crate) mod admission;
 pub(crate) mod admission_policy;

@@ -7,12 +7,10 @@ use std::net::IpAddr;
 
 use serde_json::Value;
 
+use super::super::addresses::{AddressForm, Cidr, cidr_warnings, ip_warning};
 use super::super::metadata;
 use super::super::names::{label, label_value, port_name, port_number, qualified_name, subdomain};
-use super::format::{
-    AddressForm, Cidr, cidr, cidr_warnings, fully_qualified_domain, given_path_segment, ip, ip_warning,
-    label_selector, path_segment,
-};
+use super::format::{cidr, fully_qualified_domain, given_path_segment, ip, label_selector, path_segment};
 use super::node::{Errors, Node};
 
 const PROTOCOLS: &[&str] = &["TCP", "UDP", "SCTP"];
@@ -141,9 +139,9 @@ pub(crate) fn network_policy_warnings(object: &Value, _: Option<&Value>) -> Vec<
         for rule in spec.get(list).items() {
             for peer in rule.get(peers).items() {
                 let block = peer.get("ipBlock");
-                warnings.extend(cidr_warnings(&block.get("cidr")));
-                for except in block.get("except").items() {
-                    warnings.extend(cidr_warnings(&except));
+                let (whole, except) = (block.get("cidr"), block.get("except"));
+                for range in std::iter::once(whole).chain(except.items()) {
+                    warnings.extend(cidr_warnings(range.path().as_str(), range.text()));
                 }
             }
         }
@@ -392,7 +390,7 @@ pub(crate) fn endpoint_slice_warnings(object: &Value, old: Option<&Value>) -> Ve
                 endpoint
                     .get("addresses")
                     .items()
-                    .filter_map(|node| ip_warning(&node)),
+                    .filter_map(|node| ip_warning(node.path().as_str(), node.text())),
             );
         }
     }
