@@ -52,6 +52,7 @@
 //!
 //! # Features
 //!
+//! * `apply`: the module of that name, types for server-side apply, of the groups `apps` and `core`; others are features of `kubewright-apply`.
 //! * `manifests` (default): the module of that name, which prints an operator's definitions and roles.
 //! * `ring` (default): [`default_client`]. Without it the application hands the crypto provider of its choice to
 //!   [`Client::new`].
@@ -78,6 +79,8 @@ pub use kubewright_schema::{CustomResourceExt, Schema};
 pub use crate::setup::default_client;
 pub use crate::setup::shutdown_signal;
 
+#[cfg(feature = "apply")]
+pub use kubewright_apply as apply;
 pub use kubewright_cache as cache;
 pub use kubewright_client as client;
 pub use kubewright_core as core;

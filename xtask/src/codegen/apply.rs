@@ -249,7 +249,7 @@ fn render_type(
             "What an applier sets of a `{}` of `{}`.",
             kind.kind, kind.api_version
         ),
-        None => format!("A `{name}`, as far as an applier sets it."),
+        None => format!("`{name}`, as far as an applier sets it."),
     };
     let whole = match object.map_type {
         MapType::Atomic => " It has one owner as a whole.",
@@ -264,7 +264,7 @@ fn render_type(
         if kind.is_some() && ["apiVersion", "kind"].contains(&field.name) {
             continue;
         }
-        if let Some(note) = note(field) {
+        if let Some(note) = note(object, field) {
             let _ = writeln!(out, "        /// {note}");
         }
         let (ident, plain) = (ident(field.name), snake(field.name));
@@ -301,16 +301,22 @@ fn openapi_path(object: &'static Type) -> Result<String> {
 }
 
 /// What an applier should know of a field.
-fn note(field: &Field) -> Option<String> {
+fn note(object: &Type, field: &Field) -> Option<String> {
     let mut note = String::new();
     if matches!(field.value, Value::Array(_)) {
-        match field.list_type {
-            Some(ListType::Map) => {
-                let keys: Vec<String> = field.map_keys.iter().map(|key| format!("`{key}`")).collect();
+        // What strategic merge patch knows stands in for what is not declared, as it does on servers.
+        let keys = match (field.list_type, field.merge_key) {
+            (Some(ListType::Map), _) => Some(field.map_keys.to_vec()),
+            (Some(ListType::Set), _) => Some(Vec::new()),
+            (None, key) if field.patch_strategy.merge => Some(key.into_iter().collect()),
+            (Some(ListType::Atomic) | None, _) => None,
+        };
+        match keys.map(|keys| keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>()) {
+            Some(keys) if keys.is_empty() => note.push_str(" Items are owned one by one."),
+            Some(keys) => {
                 let _ = write!(note, " Items are owned one by one, by {}.", keys.join(" and "));
             }
-            Some(ListType::Set) => note.push_str(" Items are owned one by one."),
-            Some(ListType::Atomic) | None => note.push_str(" It has one owner as a whole."),
+            None => note.push_str(" It has one owner as a whole."),
         }
     } else if field.map_type == MapType::Atomic && referent(&field.value).is_none() {
         note.push_str(" It has one owner as a whole.");
@@ -323,7 +329,9 @@ fn note(field: &Field) -> Option<String> {
             .collect();
         let _ = write!(note, " One of {}.", values.join(", "));
     }
-    note.push_str(&since(field.since));
+    if field.since > object.since {
+        note.push_str(&since(field.since));
+    }
     (!note.is_empty()).then(|| note.trim_start().to_owned())
 }
 
@@ -384,7 +392,9 @@ fn snake(name: &str) -> String {
     for (at, letter) in letters.iter().enumerate() {
         let before = at.checked_sub(1).map(|at| letters[at]);
         let rest = &letters[at + 1..];
-        let begins_word = before.is_some_and(|before| !before.is_uppercase())
+        let is_version = *letter == 'V' && rest.first().is_some_and(char::is_ascii_digit);
+        let begins_word = is_version
+            || before.is_some_and(|before| !before.is_uppercase())
             || rest.first().is_some_and(|next| next.is_lowercase()) && rest != ['s'];
         if letter.is_uppercase() && at > 0 && begins_word {
             out.push('_');
@@ -525,6 +535,7 @@ mod tests {
             ("tcpSocket", "tcp_socket"),
             ("x509Name", "x509_name"),
             ("FSGroup", "fs_group"),
+            ("openAPIV3Schema", "open_api_v3_schema"),
         ] {
             assert_eq!(snake(json), rust);
         }

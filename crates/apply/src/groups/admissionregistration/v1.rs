@@ -8,15 +8,14 @@ use crate::meta::v1::ObjectMeta;
 use k8s_openapi::ByteString;
 
 object! {
-    /// A `ApplyConfiguration`, as far as an applier sets it. Since 1.36.
+    /// `ApplyConfiguration`, as far as an applier sets it. Since 1.36.
     ApplyConfiguration {
-        /// Since 1.36.
         expression with_expression "expression" String,
     }
 }
 
 object! {
-    /// A `AuditAnnotation`, as far as an applier sets it.
+    /// `AuditAnnotation`, as far as an applier sets it.
     AuditAnnotation {
         key with_key "key" String,
         value_expression with_value_expression "valueExpression" String,
@@ -24,7 +23,7 @@ object! {
 }
 
 object! {
-    /// A `ExpressionWarning`, as far as an applier sets it.
+    /// `ExpressionWarning`, as far as an applier sets it.
     ExpressionWarning {
         field_ref with_field_ref "fieldRef" String,
         warning with_warning "warning" String,
@@ -32,15 +31,14 @@ object! {
 }
 
 object! {
-    /// A `JSONPatch`, as far as an applier sets it. Since 1.36.
+    /// `JSONPatch`, as far as an applier sets it. Since 1.36.
     JSONPatch {
-        /// Since 1.36.
         expression with_expression "expression" String,
     }
 }
 
 object! {
-    /// A `MatchCondition`, as far as an applier sets it.
+    /// `MatchCondition`, as far as an applier sets it.
     MatchCondition {
         expression with_expression "expression" String,
         name with_name "name" String,
@@ -48,7 +46,7 @@ object! {
 }
 
 object! {
-    /// A `MatchResources`, as far as an applier sets it. It has one owner as a whole.
+    /// `MatchResources`, as far as an applier sets it. It has one owner as a whole.
     MatchResources {
         /// It has one owner as a whole.
         exclude_resource_rules with_exclude_resource_rules "excludeResourceRules" [NamedRuleWithOperations],
@@ -64,9 +62,7 @@ object! {
 object! {
     /// What an applier sets of a `MutatingAdmissionPolicy` of `admissionregistration.k8s.io/v1`. Since 1.36.
     MutatingAdmissionPolicy as "admissionregistration.k8s.io/v1" "MutatingAdmissionPolicy" {
-        /// Since 1.36.
         metadata with_metadata "metadata" ObjectMeta,
-        /// Since 1.36.
         spec with_spec "spec" MutatingAdmissionPolicySpec,
     }
 }
@@ -76,9 +72,7 @@ k8s_openapi::k8s_if_ge_1_36! { applies! { MutatingAdmissionPolicy: k8s_openapi::
 object! {
     /// What an applier sets of a `MutatingAdmissionPolicyBinding` of `admissionregistration.k8s.io/v1`. Since 1.36.
     MutatingAdmissionPolicyBinding as "admissionregistration.k8s.io/v1" "MutatingAdmissionPolicyBinding" {
-        /// Since 1.36.
         metadata with_metadata "metadata" ObjectMeta,
-        /// Since 1.36.
         spec with_spec "spec" MutatingAdmissionPolicyBindingSpec,
     }
 }
@@ -86,39 +80,34 @@ kind!(MutatingAdmissionPolicyBinding cluster);
 k8s_openapi::k8s_if_ge_1_36! { applies! { MutatingAdmissionPolicyBinding: k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicyBinding } }
 
 object! {
-    /// A `MutatingAdmissionPolicyBindingSpec`, as far as an applier sets it. Since 1.36.
+    /// `MutatingAdmissionPolicyBindingSpec`, as far as an applier sets it. Since 1.36.
     MutatingAdmissionPolicyBindingSpec {
-        /// Since 1.36.
         match_resources with_match_resources "matchResources" MatchResources,
-        /// Since 1.36.
         param_ref with_param_ref "paramRef" ParamRef,
-        /// Since 1.36.
         policy_name with_policy_name "policyName" String,
     }
 }
 
 object! {
-    /// A `MutatingAdmissionPolicySpec`, as far as an applier sets it. Since 1.36.
+    /// `MutatingAdmissionPolicySpec`, as far as an applier sets it. Since 1.36.
     MutatingAdmissionPolicySpec {
-        /// One of `Fail`, `Ignore`. Since 1.36.
+        /// One of `Fail`, `Ignore`.
         failure_policy with_failure_policy "failurePolicy" String,
-        /// Items are owned one by one, by `name`. Since 1.36.
+        /// Items are owned one by one, by `name`.
         match_conditions with_match_conditions "matchConditions" [MatchCondition],
-        /// Since 1.36.
         match_constraints with_match_constraints "matchConstraints" MatchResources,
-        /// It has one owner as a whole. Since 1.36.
+        /// It has one owner as a whole.
         mutations with_mutations "mutations" [Mutation],
-        /// Since 1.36.
         param_kind with_param_kind "paramKind" ParamKind,
-        /// One of `IfNeeded`, `Never`. Since 1.36.
+        /// One of `IfNeeded`, `Never`.
         reinvocation_policy with_reinvocation_policy "reinvocationPolicy" String,
-        /// It has one owner as a whole. Since 1.36.
+        /// It has one owner as a whole.
         variables with_variables "variables" [Variable],
     }
 }
 
 object! {
-    /// A `MutatingWebhook`, as far as an applier sets it.
+    /// `MutatingWebhook`, as far as an applier sets it.
     MutatingWebhook {
         /// It has one owner as a whole.
         admission_review_versions with_admission_review_versions "admissionReviewVersions" [String],
@@ -154,19 +143,17 @@ kind!(MutatingWebhookConfiguration cluster);
 applies! { MutatingWebhookConfiguration: k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration }
 
 object! {
-    /// A `Mutation`, as far as an applier sets it. Since 1.36.
+    /// `Mutation`, as far as an applier sets it. Since 1.36.
     Mutation {
-        /// Since 1.36.
         apply_configuration with_apply_configuration "applyConfiguration" ApplyConfiguration,
-        /// Since 1.36.
         json_patch with_json_patch "jsonPatch" JSONPatch,
-        /// One of `ApplyConfiguration`, `JSONPatch`. Since 1.36.
+        /// One of `ApplyConfiguration`, `JSONPatch`.
         patch_type with_patch_type "patchType" String,
     }
 }
 
 object! {
-    /// A `NamedRuleWithOperations`, as far as an applier sets it. It has one owner as a whole.
+    /// `NamedRuleWithOperations`, as far as an applier sets it. It has one owner as a whole.
     NamedRuleWithOperations {
         /// It has one owner as a whole.
         api_groups with_api_groups "apiGroups" [String],
@@ -184,7 +171,7 @@ object! {
 }
 
 object! {
-    /// A `ParamKind`, as far as an applier sets it. It has one owner as a whole.
+    /// `ParamKind`, as far as an applier sets it. It has one owner as a whole.
     ParamKind {
         api_version with_api_version "apiVersion" String,
         kind with_kind "kind" String,
@@ -192,7 +179,7 @@ object! {
 }
 
 object! {
-    /// A `ParamRef`, as far as an applier sets it. It has one owner as a whole.
+    /// `ParamRef`, as far as an applier sets it. It has one owner as a whole.
     ParamRef {
         name with_name "name" String,
         namespace with_namespace "namespace" String,
@@ -202,7 +189,7 @@ object! {
 }
 
 object! {
-    /// A `RuleWithOperations`, as far as an applier sets it.
+    /// `RuleWithOperations`, as far as an applier sets it.
     RuleWithOperations {
         /// It has one owner as a whole.
         api_groups with_api_groups "apiGroups" [String],
@@ -218,7 +205,7 @@ object! {
 }
 
 object! {
-    /// A `ServiceReference`, as far as an applier sets it.
+    /// `ServiceReference`, as far as an applier sets it.
     ServiceReference {
         name with_name "name" String,
         namespace with_namespace "namespace" String,
@@ -228,7 +215,7 @@ object! {
 }
 
 object! {
-    /// A `TypeChecking`, as far as an applier sets it.
+    /// `TypeChecking`, as far as an applier sets it.
     TypeChecking {
         /// It has one owner as a whole.
         expression_warnings with_expression_warnings "expressionWarnings" [ExpressionWarning],
@@ -257,7 +244,7 @@ kind!(ValidatingAdmissionPolicyBinding cluster);
 applies! { ValidatingAdmissionPolicyBinding: k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding }
 
 object! {
-    /// A `ValidatingAdmissionPolicyBindingSpec`, as far as an applier sets it.
+    /// `ValidatingAdmissionPolicyBindingSpec`, as far as an applier sets it.
     ValidatingAdmissionPolicyBindingSpec {
         match_resources with_match_resources "matchResources" MatchResources,
         param_ref with_param_ref "paramRef" ParamRef,
@@ -268,7 +255,7 @@ object! {
 }
 
 object! {
-    /// A `ValidatingAdmissionPolicySpec`, as far as an applier sets it.
+    /// `ValidatingAdmissionPolicySpec`, as far as an applier sets it.
     ValidatingAdmissionPolicySpec {
         /// It has one owner as a whole.
         audit_annotations with_audit_annotations "auditAnnotations" [AuditAnnotation],
@@ -286,7 +273,7 @@ object! {
 }
 
 object! {
-    /// A `ValidatingAdmissionPolicyStatus`, as far as an applier sets it.
+    /// `ValidatingAdmissionPolicyStatus`, as far as an applier sets it.
     ValidatingAdmissionPolicyStatus {
         /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [Condition],
@@ -296,7 +283,7 @@ object! {
 }
 
 object! {
-    /// A `ValidatingWebhook`, as far as an applier sets it.
+    /// `ValidatingWebhook`, as far as an applier sets it.
     ValidatingWebhook {
         /// It has one owner as a whole.
         admission_review_versions with_admission_review_versions "admissionReviewVersions" [String],
@@ -330,7 +317,7 @@ kind!(ValidatingWebhookConfiguration cluster);
 applies! { ValidatingWebhookConfiguration: k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration }
 
 object! {
-    /// A `Validation`, as far as an applier sets it.
+    /// `Validation`, as far as an applier sets it.
     Validation {
         expression with_expression "expression" String,
         message with_message "message" String,
@@ -340,7 +327,7 @@ object! {
 }
 
 object! {
-    /// A `Variable`, as far as an applier sets it. It has one owner as a whole.
+    /// `Variable`, as far as an applier sets it. It has one owner as a whole.
     Variable {
         expression with_expression "expression" String,
         name with_name "name" String,
@@ -348,7 +335,7 @@ object! {
 }
 
 object! {
-    /// A `WebhookClientConfig`, as far as an applier sets it.
+    /// `WebhookClientConfig`, as far as an applier sets it.
     WebhookClientConfig {
         ca_bundle with_ca_bundle "caBundle" ByteString,
         service with_service "service" ServiceReference,

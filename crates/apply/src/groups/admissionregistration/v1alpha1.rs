@@ -6,21 +6,21 @@ use crate::meta::v1::LabelSelector;
 use crate::meta::v1::ObjectMeta;
 
 object! {
-    /// A `ApplyConfiguration`, as far as an applier sets it.
+    /// `ApplyConfiguration`, as far as an applier sets it.
     ApplyConfiguration {
         expression with_expression "expression" String,
     }
 }
 
 object! {
-    /// A `JSONPatch`, as far as an applier sets it.
+    /// `JSONPatch`, as far as an applier sets it.
     JSONPatch {
         expression with_expression "expression" String,
     }
 }
 
 object! {
-    /// A `MatchCondition`, as far as an applier sets it.
+    /// `MatchCondition`, as far as an applier sets it.
     MatchCondition {
         expression with_expression "expression" String,
         name with_name "name" String,
@@ -28,7 +28,7 @@ object! {
 }
 
 object! {
-    /// A `MatchResources`, as far as an applier sets it. It has one owner as a whole.
+    /// `MatchResources`, as far as an applier sets it. It has one owner as a whole.
     MatchResources {
         /// It has one owner as a whole.
         exclude_resource_rules with_exclude_resource_rules "excludeResourceRules" [NamedRuleWithOperations],
@@ -62,7 +62,7 @@ kind!(MutatingAdmissionPolicyBinding cluster);
 applies! { MutatingAdmissionPolicyBinding: k8s_openapi::api::admissionregistration::v1alpha1::MutatingAdmissionPolicyBinding }
 
 object! {
-    /// A `MutatingAdmissionPolicyBindingSpec`, as far as an applier sets it.
+    /// `MutatingAdmissionPolicyBindingSpec`, as far as an applier sets it.
     MutatingAdmissionPolicyBindingSpec {
         match_resources with_match_resources "matchResources" MatchResources,
         param_ref with_param_ref "paramRef" ParamRef,
@@ -71,7 +71,7 @@ object! {
 }
 
 object! {
-    /// A `MutatingAdmissionPolicySpec`, as far as an applier sets it.
+    /// `MutatingAdmissionPolicySpec`, as far as an applier sets it.
     MutatingAdmissionPolicySpec {
         /// One of `Fail`, `Ignore`.
         failure_policy with_failure_policy "failurePolicy" String,
@@ -89,7 +89,7 @@ object! {
 }
 
 object! {
-    /// A `Mutation`, as far as an applier sets it.
+    /// `Mutation`, as far as an applier sets it.
     Mutation {
         apply_configuration with_apply_configuration "applyConfiguration" ApplyConfiguration,
         json_patch with_json_patch "jsonPatch" JSONPatch,
@@ -99,7 +99,7 @@ object! {
 }
 
 object! {
-    /// A `NamedRuleWithOperations`, as far as an applier sets it. It has one owner as a whole.
+    /// `NamedRuleWithOperations`, as far as an applier sets it. It has one owner as a whole.
     NamedRuleWithOperations {
         /// It has one owner as a whole.
         api_groups with_api_groups "apiGroups" [String],
@@ -117,7 +117,7 @@ object! {
 }
 
 object! {
-    /// A `ParamKind`, as far as an applier sets it. It has one owner as a whole.
+    /// `ParamKind`, as far as an applier sets it. It has one owner as a whole.
     ParamKind {
         api_version with_api_version "apiVersion" String,
         kind with_kind "kind" String,
@@ -125,7 +125,7 @@ object! {
 }
 
 object! {
-    /// A `ParamRef`, as far as an applier sets it. It has one owner as a whole.
+    /// `ParamRef`, as far as an applier sets it. It has one owner as a whole.
     ParamRef {
         name with_name "name" String,
         namespace with_namespace "namespace" String,
@@ -136,7 +136,7 @@ object! {
 }
 
 object! {
-    /// A `Variable`, as far as an applier sets it.
+    /// `Variable`, as far as an applier sets it.
     Variable {
         expression with_expression "expression" String,
         name with_name "name" String,

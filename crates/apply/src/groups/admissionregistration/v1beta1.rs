@@ -6,23 +6,21 @@ use crate::meta::v1::LabelSelector;
 use crate::meta::v1::ObjectMeta;
 
 object! {
-    /// A `ApplyConfiguration`, as far as an applier sets it. Since 1.34.
+    /// `ApplyConfiguration`, as far as an applier sets it. Since 1.34.
     ApplyConfiguration {
-        /// Since 1.34.
         expression with_expression "expression" String,
     }
 }
 
 object! {
-    /// A `JSONPatch`, as far as an applier sets it. Since 1.34.
+    /// `JSONPatch`, as far as an applier sets it. Since 1.34.
     JSONPatch {
-        /// Since 1.34.
         expression with_expression "expression" String,
     }
 }
 
 object! {
-    /// A `MatchCondition`, as far as an applier sets it.
+    /// `MatchCondition`, as far as an applier sets it.
     MatchCondition {
         expression with_expression "expression" String,
         name with_name "name" String,
@@ -30,7 +28,7 @@ object! {
 }
 
 object! {
-    /// A `MatchResources`, as far as an applier sets it. It has one owner as a whole.
+    /// `MatchResources`, as far as an applier sets it. It has one owner as a whole.
     MatchResources {
         /// It has one owner as a whole.
         exclude_resource_rules with_exclude_resource_rules "excludeResourceRules" [NamedRuleWithOperations],
@@ -45,9 +43,7 @@ object! {
 object! {
     /// What an applier sets of a `MutatingAdmissionPolicy` of `admissionregistration.k8s.io/v1beta1`. Since 1.34.
     MutatingAdmissionPolicy as "admissionregistration.k8s.io/v1beta1" "MutatingAdmissionPolicy" {
-        /// Since 1.34.
         metadata with_metadata "metadata" ObjectMeta,
-        /// Since 1.34.
         spec with_spec "spec" MutatingAdmissionPolicySpec,
     }
 }
@@ -57,9 +53,7 @@ k8s_openapi::k8s_if_ge_1_34! { applies! { MutatingAdmissionPolicy: k8s_openapi::
 object! {
     /// What an applier sets of a `MutatingAdmissionPolicyBinding` of `admissionregistration.k8s.io/v1beta1`. Since 1.34.
     MutatingAdmissionPolicyBinding as "admissionregistration.k8s.io/v1beta1" "MutatingAdmissionPolicyBinding" {
-        /// Since 1.34.
         metadata with_metadata "metadata" ObjectMeta,
-        /// Since 1.34.
         spec with_spec "spec" MutatingAdmissionPolicyBindingSpec,
     }
 }
@@ -67,51 +61,43 @@ kind!(MutatingAdmissionPolicyBinding cluster);
 k8s_openapi::k8s_if_ge_1_34! { applies! { MutatingAdmissionPolicyBinding: k8s_openapi::api::admissionregistration::v1beta1::MutatingAdmissionPolicyBinding } }
 
 object! {
-    /// A `MutatingAdmissionPolicyBindingSpec`, as far as an applier sets it. Since 1.34.
+    /// `MutatingAdmissionPolicyBindingSpec`, as far as an applier sets it. Since 1.34.
     MutatingAdmissionPolicyBindingSpec {
-        /// Since 1.34.
         match_resources with_match_resources "matchResources" MatchResources,
-        /// Since 1.34.
         param_ref with_param_ref "paramRef" ParamRef,
-        /// Since 1.34.
         policy_name with_policy_name "policyName" String,
     }
 }
 
 object! {
-    /// A `MutatingAdmissionPolicySpec`, as far as an applier sets it. Since 1.34.
+    /// `MutatingAdmissionPolicySpec`, as far as an applier sets it. Since 1.34.
     MutatingAdmissionPolicySpec {
-        /// Since 1.34.
         failure_policy with_failure_policy "failurePolicy" String,
-        /// Items are owned one by one, by `name`. Since 1.34.
+        /// Items are owned one by one, by `name`.
         match_conditions with_match_conditions "matchConditions" [MatchCondition],
-        /// Since 1.34.
         match_constraints with_match_constraints "matchConstraints" MatchResources,
-        /// It has one owner as a whole. Since 1.34.
+        /// It has one owner as a whole.
         mutations with_mutations "mutations" [Mutation],
-        /// Since 1.34.
         param_kind with_param_kind "paramKind" ParamKind,
-        /// One of `IfNeeded`, `Never`. Since 1.34.
+        /// One of `IfNeeded`, `Never`.
         reinvocation_policy with_reinvocation_policy "reinvocationPolicy" String,
-        /// It has one owner as a whole. Since 1.34.
+        /// It has one owner as a whole.
         variables with_variables "variables" [Variable],
     }
 }
 
 object! {
-    /// A `Mutation`, as far as an applier sets it. Since 1.34.
+    /// `Mutation`, as far as an applier sets it. Since 1.34.
     Mutation {
-        /// Since 1.34.
         apply_configuration with_apply_configuration "applyConfiguration" ApplyConfiguration,
-        /// Since 1.34.
         json_patch with_json_patch "jsonPatch" JSONPatch,
-        /// One of `ApplyConfiguration`, `JSONPatch`. Since 1.34.
+        /// One of `ApplyConfiguration`, `JSONPatch`.
         patch_type with_patch_type "patchType" String,
     }
 }
 
 object! {
-    /// A `NamedRuleWithOperations`, as far as an applier sets it. It has one owner as a whole.
+    /// `NamedRuleWithOperations`, as far as an applier sets it. It has one owner as a whole.
     NamedRuleWithOperations {
         /// It has one owner as a whole.
         api_groups with_api_groups "apiGroups" [String],
@@ -129,7 +115,7 @@ object! {
 }
 
 object! {
-    /// A `ParamKind`, as far as an applier sets it. It has one owner as a whole.
+    /// `ParamKind`, as far as an applier sets it. It has one owner as a whole.
     ParamKind {
         api_version with_api_version "apiVersion" String,
         kind with_kind "kind" String,
@@ -137,7 +123,7 @@ object! {
 }
 
 object! {
-    /// A `ParamRef`, as far as an applier sets it. It has one owner as a whole.
+    /// `ParamRef`, as far as an applier sets it. It has one owner as a whole.
     ParamRef {
         name with_name "name" String,
         namespace with_namespace "namespace" String,
@@ -147,7 +133,7 @@ object! {
 }
 
 object! {
-    /// A `Variable`, as far as an applier sets it. It has one owner as a whole.
+    /// `Variable`, as far as an applier sets it. It has one owner as a whole.
     Variable {
         expression with_expression "expression" String,
         name with_name "name" String,

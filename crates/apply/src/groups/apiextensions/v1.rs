@@ -8,7 +8,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSche
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 object! {
-    /// A `CustomResourceColumnDefinition`, as far as an applier sets it.
+    /// `CustomResourceColumnDefinition`, as far as an applier sets it.
     CustomResourceColumnDefinition {
         description with_description "description" String,
         format with_format "format" String,
@@ -20,7 +20,7 @@ object! {
 }
 
 object! {
-    /// A `CustomResourceConversion`, as far as an applier sets it.
+    /// `CustomResourceConversion`, as far as an applier sets it.
     CustomResourceConversion {
         strategy with_strategy "strategy" String,
         webhook with_webhook "webhook" WebhookConversion,
@@ -39,7 +39,7 @@ kind!(CustomResourceDefinition cluster);
 applies! { CustomResourceDefinition: k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition }
 
 object! {
-    /// A `CustomResourceDefinitionCondition`, as far as an applier sets it.
+    /// `CustomResourceDefinitionCondition`, as far as an applier sets it.
     CustomResourceDefinitionCondition {
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
         message with_message "message" String,
@@ -52,7 +52,7 @@ object! {
 }
 
 object! {
-    /// A `CustomResourceDefinitionNames`, as far as an applier sets it.
+    /// `CustomResourceDefinitionNames`, as far as an applier sets it.
     CustomResourceDefinitionNames {
         /// It has one owner as a whole.
         categories with_categories "categories" [String],
@@ -66,7 +66,7 @@ object! {
 }
 
 object! {
-    /// A `CustomResourceDefinitionSpec`, as far as an applier sets it.
+    /// `CustomResourceDefinitionSpec`, as far as an applier sets it.
     CustomResourceDefinitionSpec {
         conversion with_conversion "conversion" CustomResourceConversion,
         group with_group "group" String,
@@ -79,7 +79,7 @@ object! {
 }
 
 object! {
-    /// A `CustomResourceDefinitionStatus`, as far as an applier sets it.
+    /// `CustomResourceDefinitionStatus`, as far as an applier sets it.
     CustomResourceDefinitionStatus {
         accepted_names with_accepted_names "acceptedNames" CustomResourceDefinitionNames,
         /// Items are owned one by one, by `type`.
@@ -92,7 +92,7 @@ object! {
 }
 
 object! {
-    /// A `CustomResourceDefinitionVersion`, as far as an applier sets it.
+    /// `CustomResourceDefinitionVersion`, as far as an applier sets it.
     CustomResourceDefinitionVersion {
         /// It has one owner as a whole.
         additional_printer_columns with_additional_printer_columns "additionalPrinterColumns" [CustomResourceColumnDefinition],
@@ -109,7 +109,7 @@ object! {
 }
 
 object! {
-    /// A `CustomResourceSubresourceScale`, as far as an applier sets it.
+    /// `CustomResourceSubresourceScale`, as far as an applier sets it.
     CustomResourceSubresourceScale {
         label_selector_path with_label_selector_path "labelSelectorPath" String,
         spec_replicas_path with_spec_replicas_path "specReplicasPath" String,
@@ -118,13 +118,13 @@ object! {
 }
 
 object! {
-    /// A `CustomResourceSubresourceStatus`, as far as an applier sets it.
+    /// `CustomResourceSubresourceStatus`, as far as an applier sets it.
     CustomResourceSubresourceStatus {
     }
 }
 
 object! {
-    /// A `CustomResourceSubresources`, as far as an applier sets it.
+    /// `CustomResourceSubresources`, as far as an applier sets it.
     CustomResourceSubresources {
         scale with_scale "scale" CustomResourceSubresourceScale,
         status with_status "status" CustomResourceSubresourceStatus,
@@ -132,21 +132,21 @@ object! {
 }
 
 object! {
-    /// A `CustomResourceValidation`, as far as an applier sets it.
+    /// `CustomResourceValidation`, as far as an applier sets it.
     CustomResourceValidation {
-        open_apiv3_schema with_open_apiv3_schema "openAPIV3Schema" JSONSchemaProps,
+        open_api_v3_schema with_open_api_v3_schema "openAPIV3Schema" JSONSchemaProps,
     }
 }
 
 object! {
-    /// A `SelectableField`, as far as an applier sets it.
+    /// `SelectableField`, as far as an applier sets it.
     SelectableField {
         json_path with_json_path "jsonPath" String,
     }
 }
 
 object! {
-    /// A `ServiceReference`, as far as an applier sets it.
+    /// `ServiceReference`, as far as an applier sets it.
     ServiceReference {
         name with_name "name" String,
         namespace with_namespace "namespace" String,
@@ -156,7 +156,7 @@ object! {
 }
 
 object! {
-    /// A `WebhookClientConfig`, as far as an applier sets it.
+    /// `WebhookClientConfig`, as far as an applier sets it.
     WebhookClientConfig {
         ca_bundle with_ca_bundle "caBundle" ByteString,
         service with_service "service" ServiceReference,
@@ -165,7 +165,7 @@ object! {
 }
 
 object! {
-    /// A `WebhookConversion`, as far as an applier sets it.
+    /// `WebhookConversion`, as far as an applier sets it.
     WebhookConversion {
         client_config with_client_config "clientConfig" WebhookClientConfig,
         /// It has one owner as a whole.

@@ -18,7 +18,7 @@ kind!(APIService cluster);
 applies! { APIService: k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService }
 
 object! {
-    /// A `APIServiceCondition`, as far as an applier sets it.
+    /// `APIServiceCondition`, as far as an applier sets it.
     APIServiceCondition {
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
         message with_message "message" String,
@@ -29,7 +29,7 @@ object! {
 }
 
 object! {
-    /// A `APIServiceSpec`, as far as an applier sets it.
+    /// `APIServiceSpec`, as far as an applier sets it.
     APIServiceSpec {
         ca_bundle with_ca_bundle "caBundle" ByteString,
         group with_group "group" String,
@@ -42,7 +42,7 @@ object! {
 }
 
 object! {
-    /// A `APIServiceStatus`, as far as an applier sets it.
+    /// `APIServiceStatus`, as far as an applier sets it.
     APIServiceStatus {
         /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [APIServiceCondition],
@@ -50,7 +50,7 @@ object! {
 }
 
 object! {
-    /// A `ServiceReference`, as far as an applier sets it.
+    /// `ServiceReference`, as far as an applier sets it.
     ServiceReference {
         name with_name "name" String,
         namespace with_namespace "namespace" String,

@@ -6,7 +6,7 @@ use crate::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 object! {
-    /// A `ServerStorageVersion`, as far as an applier sets it.
+    /// `ServerStorageVersion`, as far as an applier sets it.
     ServerStorageVersion {
         api_server_id with_api_server_id "apiServerID" String,
         /// Items are owned one by one.
@@ -29,7 +29,7 @@ kind!(StorageVersion cluster);
 applies! { StorageVersion: k8s_openapi::api::apiserverinternal::v1alpha1::StorageVersion }
 
 object! {
-    /// A `StorageVersionCondition`, as far as an applier sets it.
+    /// `StorageVersionCondition`, as far as an applier sets it.
     StorageVersionCondition {
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
         message with_message "message" String,
@@ -41,13 +41,13 @@ object! {
 }
 
 object! {
-    /// A `StorageVersionSpec`, as far as an applier sets it.
+    /// `StorageVersionSpec`, as far as an applier sets it.
     StorageVersionSpec {
     }
 }
 
 object! {
-    /// A `StorageVersionStatus`, as far as an applier sets it.
+    /// `StorageVersionStatus`, as far as an applier sets it.
     StorageVersionStatus {
         common_encoding_version with_common_encoding_version "commonEncodingVersion" String,
         /// Items are owned one by one, by `type`.

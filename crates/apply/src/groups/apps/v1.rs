@@ -33,7 +33,7 @@ kind!(DaemonSet namespaced);
 applies! { DaemonSet: k8s_openapi::api::apps::v1::DaemonSet }
 
 object! {
-    /// A `DaemonSetCondition`, as far as an applier sets it.
+    /// `DaemonSetCondition`, as far as an applier sets it.
     DaemonSetCondition {
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
         message with_message "message" String,
@@ -44,7 +44,7 @@ object! {
 }
 
 object! {
-    /// A `DaemonSetSpec`, as far as an applier sets it.
+    /// `DaemonSetSpec`, as far as an applier sets it.
     DaemonSetSpec {
         min_ready_seconds with_min_ready_seconds "minReadySeconds" i32,
         revision_history_limit with_revision_history_limit "revisionHistoryLimit" i32,
@@ -55,7 +55,7 @@ object! {
 }
 
 object! {
-    /// A `DaemonSetStatus`, as far as an applier sets it.
+    /// `DaemonSetStatus`, as far as an applier sets it.
     DaemonSetStatus {
         collision_count with_collision_count "collisionCount" i32,
         /// Items are owned one by one, by `type`.
@@ -72,7 +72,7 @@ object! {
 }
 
 object! {
-    /// A `DaemonSetUpdateStrategy`, as far as an applier sets it.
+    /// `DaemonSetUpdateStrategy`, as far as an applier sets it.
     DaemonSetUpdateStrategy {
         rolling_update with_rolling_update "rollingUpdate" RollingUpdateDaemonSet,
         /// One of `OnDelete`, `RollingUpdate`.
@@ -92,7 +92,7 @@ kind!(Deployment namespaced);
 applies! { Deployment: k8s_openapi::api::apps::v1::Deployment }
 
 object! {
-    /// A `DeploymentCondition`, as far as an applier sets it.
+    /// `DeploymentCondition`, as far as an applier sets it.
     DeploymentCondition {
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
         last_update_time with_last_update_time "lastUpdateTime" Time,
@@ -104,7 +104,7 @@ object! {
 }
 
 object! {
-    /// A `DeploymentSpec`, as far as an applier sets it.
+    /// `DeploymentSpec`, as far as an applier sets it.
     DeploymentSpec {
         min_ready_seconds with_min_ready_seconds "minReadySeconds" i32,
         paused with_paused "paused" bool,
@@ -118,7 +118,7 @@ object! {
 }
 
 object! {
-    /// A `DeploymentStatus`, as far as an applier sets it.
+    /// `DeploymentStatus`, as far as an applier sets it.
     DeploymentStatus {
         available_replicas with_available_replicas "availableReplicas" i32,
         collision_count with_collision_count "collisionCount" i32,
@@ -134,7 +134,7 @@ object! {
 }
 
 object! {
-    /// A `DeploymentStrategy`, as far as an applier sets it.
+    /// `DeploymentStrategy`, as far as an applier sets it.
     DeploymentStrategy {
         rolling_update with_rolling_update "rollingUpdate" RollingUpdateDeployment,
         /// One of `Recreate`, `RollingUpdate`.
@@ -154,7 +154,7 @@ kind!(ReplicaSet namespaced);
 applies! { ReplicaSet: k8s_openapi::api::apps::v1::ReplicaSet }
 
 object! {
-    /// A `ReplicaSetCondition`, as far as an applier sets it.
+    /// `ReplicaSetCondition`, as far as an applier sets it.
     ReplicaSetCondition {
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
         message with_message "message" String,
@@ -165,7 +165,7 @@ object! {
 }
 
 object! {
-    /// A `ReplicaSetSpec`, as far as an applier sets it.
+    /// `ReplicaSetSpec`, as far as an applier sets it.
     ReplicaSetSpec {
         min_ready_seconds with_min_ready_seconds "minReadySeconds" i32,
         replicas with_replicas "replicas" i32,
@@ -175,7 +175,7 @@ object! {
 }
 
 object! {
-    /// A `ReplicaSetStatus`, as far as an applier sets it.
+    /// `ReplicaSetStatus`, as far as an applier sets it.
     ReplicaSetStatus {
         available_replicas with_available_replicas "availableReplicas" i32,
         /// Items are owned one by one, by `type`.
@@ -189,7 +189,7 @@ object! {
 }
 
 object! {
-    /// A `RollingUpdateDaemonSet`, as far as an applier sets it.
+    /// `RollingUpdateDaemonSet`, as far as an applier sets it.
     RollingUpdateDaemonSet {
         max_surge with_max_surge "maxSurge" IntOrString,
         max_unavailable with_max_unavailable "maxUnavailable" IntOrString,
@@ -197,7 +197,7 @@ object! {
 }
 
 object! {
-    /// A `RollingUpdateDeployment`, as far as an applier sets it.
+    /// `RollingUpdateDeployment`, as far as an applier sets it.
     RollingUpdateDeployment {
         max_surge with_max_surge "maxSurge" IntOrString,
         max_unavailable with_max_unavailable "maxUnavailable" IntOrString,
@@ -205,7 +205,7 @@ object! {
 }
 
 object! {
-    /// A `RollingUpdateStatefulSetStrategy`, as far as an applier sets it.
+    /// `RollingUpdateStatefulSetStrategy`, as far as an applier sets it.
     RollingUpdateStatefulSetStrategy {
         max_unavailable with_max_unavailable "maxUnavailable" IntOrString,
         partition with_partition "partition" i32,
@@ -224,7 +224,7 @@ kind!(StatefulSet namespaced);
 applies! { StatefulSet: k8s_openapi::api::apps::v1::StatefulSet }
 
 object! {
-    /// A `StatefulSetCondition`, as far as an applier sets it.
+    /// `StatefulSetCondition`, as far as an applier sets it.
     StatefulSetCondition {
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
         message with_message "message" String,
@@ -235,14 +235,14 @@ object! {
 }
 
 object! {
-    /// A `StatefulSetOrdinals`, as far as an applier sets it.
+    /// `StatefulSetOrdinals`, as far as an applier sets it.
     StatefulSetOrdinals {
         start with_start "start" i32,
     }
 }
 
 object! {
-    /// A `StatefulSetPersistentVolumeClaimRetentionPolicy`, as far as an applier sets it.
+    /// `StatefulSetPersistentVolumeClaimRetentionPolicy`, as far as an applier sets it.
     StatefulSetPersistentVolumeClaimRetentionPolicy {
         when_deleted with_when_deleted "whenDeleted" String,
         when_scaled with_when_scaled "whenScaled" String,
@@ -250,7 +250,7 @@ object! {
 }
 
 object! {
-    /// A `StatefulSetSpec`, as far as an applier sets it.
+    /// `StatefulSetSpec`, as far as an applier sets it.
     StatefulSetSpec {
         min_ready_seconds with_min_ready_seconds "minReadySeconds" i32,
         ordinals with_ordinals "ordinals" StatefulSetOrdinals,
@@ -269,7 +269,7 @@ object! {
 }
 
 object! {
-    /// A `StatefulSetStatus`, as far as an applier sets it.
+    /// `StatefulSetStatus`, as far as an applier sets it.
     StatefulSetStatus {
         available_replicas with_available_replicas "availableReplicas" i32,
         collision_count with_collision_count "collisionCount" i32,
@@ -286,7 +286,7 @@ object! {
 }
 
 object! {
-    /// A `StatefulSetUpdateStrategy`, as far as an applier sets it.
+    /// `StatefulSetUpdateStrategy`, as far as an applier sets it.
     StatefulSetUpdateStrategy {
         rolling_update with_rolling_update "rollingUpdate" RollingUpdateStatefulSetStrategy,
         /// One of `OnDelete`, `Recreate`, `RollingUpdate`.

@@ -6,7 +6,7 @@ use crate::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 object! {
-    /// A `CrossVersionObjectReference`, as far as an applier sets it. It has one owner as a whole.
+    /// `CrossVersionObjectReference`, as far as an applier sets it. It has one owner as a whole.
     CrossVersionObjectReference {
         api_version with_api_version "apiVersion" String,
         kind with_kind "kind" String,
@@ -26,7 +26,7 @@ kind!(HorizontalPodAutoscaler namespaced);
 applies! { HorizontalPodAutoscaler: k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler }
 
 object! {
-    /// A `HorizontalPodAutoscalerSpec`, as far as an applier sets it.
+    /// `HorizontalPodAutoscalerSpec`, as far as an applier sets it.
     HorizontalPodAutoscalerSpec {
         max_replicas with_max_replicas "maxReplicas" i32,
         min_replicas with_min_replicas "minReplicas" i32,
@@ -36,7 +36,7 @@ object! {
 }
 
 object! {
-    /// A `HorizontalPodAutoscalerStatus`, as far as an applier sets it.
+    /// `HorizontalPodAutoscalerStatus`, as far as an applier sets it.
     HorizontalPodAutoscalerStatus {
         current_cpu_utilization_percentage with_current_cpu_utilization_percentage "currentCPUUtilizationPercentage" i32,
         current_replicas with_current_replicas "currentReplicas" i32,
@@ -58,14 +58,14 @@ kind!(Scale namespaced);
 applies! { Scale: k8s_openapi::api::autoscaling::v1::Scale }
 
 object! {
-    /// A `ScaleSpec`, as far as an applier sets it.
+    /// `ScaleSpec`, as far as an applier sets it.
     ScaleSpec {
         replicas with_replicas "replicas" i32,
     }
 }
 
 object! {
-    /// A `ScaleStatus`, as far as an applier sets it.
+    /// `ScaleStatus`, as far as an applier sets it.
     ScaleStatus {
         replicas with_replicas "replicas" i32,
         selector with_selector "selector" String,

@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 object! {
-    /// A `ContainerResourceMetricSource`, as far as an applier sets it.
+    /// `ContainerResourceMetricSource`, as far as an applier sets it.
     ContainerResourceMetricSource {
         container with_container "container" String,
         name with_name "name" String,
@@ -17,7 +17,7 @@ object! {
 }
 
 object! {
-    /// A `ContainerResourceMetricStatus`, as far as an applier sets it.
+    /// `ContainerResourceMetricStatus`, as far as an applier sets it.
     ContainerResourceMetricStatus {
         container with_container "container" String,
         current with_current "current" MetricValueStatus,
@@ -26,7 +26,7 @@ object! {
 }
 
 object! {
-    /// A `CrossVersionObjectReference`, as far as an applier sets it.
+    /// `CrossVersionObjectReference`, as far as an applier sets it.
     CrossVersionObjectReference {
         api_version with_api_version "apiVersion" String,
         kind with_kind "kind" String,
@@ -35,7 +35,7 @@ object! {
 }
 
 object! {
-    /// A `ExternalMetricSource`, as far as an applier sets it.
+    /// `ExternalMetricSource`, as far as an applier sets it.
     ExternalMetricSource {
         metric with_metric "metric" MetricIdentifier,
         target with_target "target" MetricTarget,
@@ -43,7 +43,7 @@ object! {
 }
 
 object! {
-    /// A `ExternalMetricStatus`, as far as an applier sets it.
+    /// `ExternalMetricStatus`, as far as an applier sets it.
     ExternalMetricStatus {
         current with_current "current" MetricValueStatus,
         metric with_metric "metric" MetricIdentifier,
@@ -51,7 +51,7 @@ object! {
 }
 
 object! {
-    /// A `HPAScalingPolicy`, as far as an applier sets it.
+    /// `HPAScalingPolicy`, as far as an applier sets it.
     HPAScalingPolicy {
         period_seconds with_period_seconds "periodSeconds" i32,
         type_ with_type "type" String,
@@ -60,7 +60,7 @@ object! {
 }
 
 object! {
-    /// A `HPAScalingRules`, as far as an applier sets it.
+    /// `HPAScalingRules`, as far as an applier sets it.
     HPAScalingRules {
         /// It has one owner as a whole.
         policies with_policies "policies" [HPAScalingPolicy],
@@ -82,7 +82,7 @@ kind!(HorizontalPodAutoscaler namespaced);
 applies! { HorizontalPodAutoscaler: k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler }
 
 object! {
-    /// A `HorizontalPodAutoscalerBehavior`, as far as an applier sets it.
+    /// `HorizontalPodAutoscalerBehavior`, as far as an applier sets it.
     HorizontalPodAutoscalerBehavior {
         scale_down with_scale_down "scaleDown" HPAScalingRules,
         scale_up with_scale_up "scaleUp" HPAScalingRules,
@@ -90,7 +90,7 @@ object! {
 }
 
 object! {
-    /// A `HorizontalPodAutoscalerCondition`, as far as an applier sets it.
+    /// `HorizontalPodAutoscalerCondition`, as far as an applier sets it.
     HorizontalPodAutoscalerCondition {
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
         message with_message "message" String,
@@ -103,7 +103,7 @@ object! {
 }
 
 object! {
-    /// A `HorizontalPodAutoscalerSpec`, as far as an applier sets it.
+    /// `HorizontalPodAutoscalerSpec`, as far as an applier sets it.
     HorizontalPodAutoscalerSpec {
         behavior with_behavior "behavior" HorizontalPodAutoscalerBehavior,
         max_replicas with_max_replicas "maxReplicas" i32,
@@ -115,7 +115,7 @@ object! {
 }
 
 object! {
-    /// A `HorizontalPodAutoscalerStatus`, as far as an applier sets it.
+    /// `HorizontalPodAutoscalerStatus`, as far as an applier sets it.
     HorizontalPodAutoscalerStatus {
         /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [HorizontalPodAutoscalerCondition],
@@ -129,7 +129,7 @@ object! {
 }
 
 object! {
-    /// A `MetricIdentifier`, as far as an applier sets it.
+    /// `MetricIdentifier`, as far as an applier sets it.
     MetricIdentifier {
         name with_name "name" String,
         selector with_selector "selector" LabelSelector,
@@ -137,7 +137,7 @@ object! {
 }
 
 object! {
-    /// A `MetricSpec`, as far as an applier sets it.
+    /// `MetricSpec`, as far as an applier sets it.
     MetricSpec {
         container_resource with_container_resource "containerResource" ContainerResourceMetricSource,
         external with_external "external" ExternalMetricSource,
@@ -149,7 +149,7 @@ object! {
 }
 
 object! {
-    /// A `MetricStatus`, as far as an applier sets it.
+    /// `MetricStatus`, as far as an applier sets it.
     MetricStatus {
         container_resource with_container_resource "containerResource" ContainerResourceMetricStatus,
         external with_external "external" ExternalMetricStatus,
@@ -161,7 +161,7 @@ object! {
 }
 
 object! {
-    /// A `MetricTarget`, as far as an applier sets it.
+    /// `MetricTarget`, as far as an applier sets it.
     MetricTarget {
         average_utilization with_average_utilization "averageUtilization" i32,
         average_value with_average_value "averageValue" Quantity,
@@ -171,7 +171,7 @@ object! {
 }
 
 object! {
-    /// A `MetricValueStatus`, as far as an applier sets it.
+    /// `MetricValueStatus`, as far as an applier sets it.
     MetricValueStatus {
         average_utilization with_average_utilization "averageUtilization" i32,
         average_value with_average_value "averageValue" Quantity,
@@ -180,7 +180,7 @@ object! {
 }
 
 object! {
-    /// A `ObjectMetricSource`, as far as an applier sets it.
+    /// `ObjectMetricSource`, as far as an applier sets it.
     ObjectMetricSource {
         described_object with_described_object "describedObject" CrossVersionObjectReference,
         metric with_metric "metric" MetricIdentifier,
@@ -189,7 +189,7 @@ object! {
 }
 
 object! {
-    /// A `ObjectMetricStatus`, as far as an applier sets it.
+    /// `ObjectMetricStatus`, as far as an applier sets it.
     ObjectMetricStatus {
         current with_current "current" MetricValueStatus,
         described_object with_described_object "describedObject" CrossVersionObjectReference,
@@ -198,7 +198,7 @@ object! {
 }
 
 object! {
-    /// A `PodsMetricSource`, as far as an applier sets it.
+    /// `PodsMetricSource`, as far as an applier sets it.
     PodsMetricSource {
         metric with_metric "metric" MetricIdentifier,
         target with_target "target" MetricTarget,
@@ -206,7 +206,7 @@ object! {
 }
 
 object! {
-    /// A `PodsMetricStatus`, as far as an applier sets it.
+    /// `PodsMetricStatus`, as far as an applier sets it.
     PodsMetricStatus {
         current with_current "current" MetricValueStatus,
         metric with_metric "metric" MetricIdentifier,
@@ -214,7 +214,7 @@ object! {
 }
 
 object! {
-    /// A `ResourceMetricSource`, as far as an applier sets it.
+    /// `ResourceMetricSource`, as far as an applier sets it.
     ResourceMetricSource {
         name with_name "name" String,
         target with_target "target" MetricTarget,
@@ -222,7 +222,7 @@ object! {
 }
 
 object! {
-    /// A `ResourceMetricStatus`, as far as an applier sets it.
+    /// `ResourceMetricStatus`, as far as an applier sets it.
     ResourceMetricStatus {
         current with_current "current" MetricValueStatus,
         name with_name "name" String,

@@ -24,7 +24,7 @@ kind!(CronJob namespaced);
 applies! { CronJob: k8s_openapi::api::batch::v1::CronJob }
 
 object! {
-    /// A `CronJobSpec`, as far as an applier sets it.
+    /// `CronJobSpec`, as far as an applier sets it.
     CronJobSpec {
         /// One of `Allow`, `Forbid`, `Replace`.
         concurrency_policy with_concurrency_policy "concurrencyPolicy" String,
@@ -39,7 +39,7 @@ object! {
 }
 
 object! {
-    /// A `CronJobStatus`, as far as an applier sets it.
+    /// `CronJobStatus`, as far as an applier sets it.
     CronJobStatus {
         /// It has one owner as a whole.
         active with_active "active" [ObjectReference],
@@ -60,7 +60,7 @@ kind!(Job namespaced);
 applies! { Job: k8s_openapi::api::batch::v1::Job }
 
 object! {
-    /// A `JobCondition`, as far as an applier sets it.
+    /// `JobCondition`, as far as an applier sets it.
     JobCondition {
         last_probe_time with_last_probe_time "lastProbeTime" Time,
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
@@ -72,21 +72,18 @@ object! {
 }
 
 object! {
-    /// A `JobSchedulingConfiguration`, as far as an applier sets it. Since 1.37.
+    /// `JobSchedulingConfiguration`, as far as an applier sets it. Since 1.37.
     JobSchedulingConfiguration {
-        /// Since 1.37.
         disruption_mode with_disruption_mode "disruptionMode" WorkloadPodGroupDisruptionMode,
-        /// Items are owned one by one, by `name`. Since 1.37.
+        /// Items are owned one by one, by `name`.
         resource_claims with_resource_claims "resourceClaims" [WorkloadPodGroupResourceClaim],
-        /// Since 1.37.
         scheduling_constraints with_scheduling_constraints "schedulingConstraints" WorkloadPodGroupSchedulingConstraints,
-        /// Since 1.37.
         scheduling_policy with_scheduling_policy "schedulingPolicy" WorkloadPodGroupSchedulingPolicy,
     }
 }
 
 object! {
-    /// A `JobSpec`, as far as an applier sets it.
+    /// `JobSpec`, as far as an applier sets it.
     JobSpec {
         active_deadline_seconds with_active_deadline_seconds "activeDeadlineSeconds" i64,
         backoff_limit with_backoff_limit "backoffLimit" i32,
@@ -112,7 +109,7 @@ object! {
 }
 
 object! {
-    /// A `JobStatus`, as far as an applier sets it.
+    /// `JobStatus`, as far as an applier sets it.
     JobStatus {
         active with_active "active" i32,
         completed_indexes with_completed_indexes "completedIndexes" String,
@@ -130,7 +127,7 @@ object! {
 }
 
 object! {
-    /// A `JobTemplateSpec`, as far as an applier sets it.
+    /// `JobTemplateSpec`, as far as an applier sets it.
     JobTemplateSpec {
         metadata with_metadata "metadata" ObjectMeta,
         spec with_spec "spec" JobSpec,
@@ -138,7 +135,7 @@ object! {
 }
 
 object! {
-    /// A `PodFailurePolicy`, as far as an applier sets it.
+    /// `PodFailurePolicy`, as far as an applier sets it.
     PodFailurePolicy {
         /// It has one owner as a whole.
         rules with_rules "rules" [PodFailurePolicyRule],
@@ -146,7 +143,7 @@ object! {
 }
 
 object! {
-    /// A `PodFailurePolicyOnExitCodesRequirement`, as far as an applier sets it.
+    /// `PodFailurePolicyOnExitCodesRequirement`, as far as an applier sets it.
     PodFailurePolicyOnExitCodesRequirement {
         container_name with_container_name "containerName" String,
         /// One of `In`, `NotIn`.
@@ -157,7 +154,7 @@ object! {
 }
 
 object! {
-    /// A `PodFailurePolicyOnPodConditionsPattern`, as far as an applier sets it.
+    /// `PodFailurePolicyOnPodConditionsPattern`, as far as an applier sets it.
     PodFailurePolicyOnPodConditionsPattern {
         status with_status "status" String,
         type_ with_type "type" String,
@@ -165,7 +162,7 @@ object! {
 }
 
 object! {
-    /// A `PodFailurePolicyRule`, as far as an applier sets it.
+    /// `PodFailurePolicyRule`, as far as an applier sets it.
     PodFailurePolicyRule {
         /// One of `Count`, `FailIndex`, `FailJob`, `Ignore`.
         action with_action "action" String,
@@ -176,7 +173,7 @@ object! {
 }
 
 object! {
-    /// A `SuccessPolicy`, as far as an applier sets it.
+    /// `SuccessPolicy`, as far as an applier sets it.
     SuccessPolicy {
         /// It has one owner as a whole.
         rules with_rules "rules" [SuccessPolicyRule],
@@ -184,7 +181,7 @@ object! {
 }
 
 object! {
-    /// A `SuccessPolicyRule`, as far as an applier sets it.
+    /// `SuccessPolicyRule`, as far as an applier sets it.
     SuccessPolicyRule {
         succeeded_count with_succeeded_count "succeededCount" i32,
         succeeded_indexes with_succeeded_indexes "succeededIndexes" String,
@@ -192,7 +189,7 @@ object! {
 }
 
 object! {
-    /// A `UncountedTerminatedPods`, as far as an applier sets it.
+    /// `UncountedTerminatedPods`, as far as an applier sets it.
     UncountedTerminatedPods {
         /// Items are owned one by one.
         failed with_failed "failed" [String],

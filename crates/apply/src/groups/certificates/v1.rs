@@ -19,7 +19,7 @@ kind!(CertificateSigningRequest cluster);
 applies! { CertificateSigningRequest: k8s_openapi::api::certificates::v1::CertificateSigningRequest }
 
 object! {
-    /// A `CertificateSigningRequestCondition`, as far as an applier sets it.
+    /// `CertificateSigningRequestCondition`, as far as an applier sets it.
     CertificateSigningRequestCondition {
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
         last_update_time with_last_update_time "lastUpdateTime" Time,
@@ -31,7 +31,7 @@ object! {
 }
 
 object! {
-    /// A `CertificateSigningRequestSpec`, as far as an applier sets it.
+    /// `CertificateSigningRequestSpec`, as far as an applier sets it.
     CertificateSigningRequestSpec {
         expiration_seconds with_expiration_seconds "expirationSeconds" i32,
         extra with_extra "extra" {[String]},
@@ -47,7 +47,7 @@ object! {
 }
 
 object! {
-    /// A `CertificateSigningRequestStatus`, as far as an applier sets it.
+    /// `CertificateSigningRequestStatus`, as far as an applier sets it.
     CertificateSigningRequestStatus {
         certificate with_certificate "certificate" ByteString,
         /// Items are owned one by one, by `type`.
@@ -58,9 +58,7 @@ object! {
 object! {
     /// What an applier sets of a `ClusterTrustBundle` of `certificates.k8s.io/v1`. Since 1.37.
     ClusterTrustBundle as "certificates.k8s.io/v1" "ClusterTrustBundle" {
-        /// Since 1.37.
         metadata with_metadata "metadata" ObjectMeta,
-        /// Since 1.37.
         spec with_spec "spec" ClusterTrustBundleSpec,
     }
 }
@@ -68,11 +66,9 @@ kind!(ClusterTrustBundle cluster);
 k8s_openapi::k8s_if_ge_1_37! { applies! { ClusterTrustBundle: k8s_openapi::api::certificates::v1::ClusterTrustBundle } }
 
 object! {
-    /// A `ClusterTrustBundleSpec`, as far as an applier sets it. Since 1.37.
+    /// `ClusterTrustBundleSpec`, as far as an applier sets it. Since 1.37.
     ClusterTrustBundleSpec {
-        /// Since 1.37.
         signer_name with_signer_name "signerName" String,
-        /// Since 1.37.
         trust_bundle with_trust_bundle "trustBundle" String,
     }
 }
@@ -80,11 +76,8 @@ object! {
 object! {
     /// What an applier sets of a `PodCertificateRequest` of `certificates.k8s.io/v1`. Since 1.37.
     PodCertificateRequest as "certificates.k8s.io/v1" "PodCertificateRequest" {
-        /// Since 1.37.
         metadata with_metadata "metadata" ObjectMeta,
-        /// Since 1.37.
         spec with_spec "spec" PodCertificateRequestSpec,
-        /// Since 1.37.
         status with_status "status" PodCertificateRequestStatus,
     }
 }
@@ -92,43 +85,29 @@ kind!(PodCertificateRequest namespaced);
 k8s_openapi::k8s_if_ge_1_37! { applies! { PodCertificateRequest: k8s_openapi::api::certificates::v1::PodCertificateRequest } }
 
 object! {
-    /// A `PodCertificateRequestSpec`, as far as an applier sets it. Since 1.37.
+    /// `PodCertificateRequestSpec`, as far as an applier sets it. Since 1.37.
     PodCertificateRequestSpec {
-        /// Since 1.37.
         max_expiration_seconds with_max_expiration_seconds "maxExpirationSeconds" i32,
-        /// Since 1.37.
         node_name with_node_name "nodeName" String,
-        /// Since 1.37.
         node_uid with_node_uid "nodeUID" String,
-        /// Since 1.37.
         pod_name with_pod_name "podName" String,
-        /// Since 1.37.
         pod_uid with_pod_uid "podUID" String,
-        /// Since 1.37.
         service_account_name with_service_account_name "serviceAccountName" String,
-        /// Since 1.37.
         service_account_uid with_service_account_uid "serviceAccountUID" String,
-        /// Since 1.37.
         signer_name with_signer_name "signerName" String,
-        /// Since 1.37.
         stub_pkcs10_request with_stub_pkcs10_request "stubPKCS10Request" ByteString,
-        /// Since 1.37.
         unverified_user_annotations with_unverified_user_annotations "unverifiedUserAnnotations" {String},
     }
 }
 
 object! {
-    /// A `PodCertificateRequestStatus`, as far as an applier sets it. Since 1.37.
+    /// `PodCertificateRequestStatus`, as far as an applier sets it. Since 1.37.
     PodCertificateRequestStatus {
-        /// Since 1.37.
         begin_refresh_at with_begin_refresh_at "beginRefreshAt" Time,
-        /// Since 1.37.
         certificate_chain with_certificate_chain "certificateChain" String,
-        /// Items are owned one by one, by `type`. Since 1.37.
+        /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [Condition],
-        /// Since 1.37.
         not_after with_not_after "notAfter" Time,
-        /// Since 1.37.
         not_before with_not_before "notBefore" Time,
     }
 }

@@ -18,7 +18,7 @@ kind!(ClusterTrustBundle cluster);
 applies! { ClusterTrustBundle: k8s_openapi::api::certificates::v1beta1::ClusterTrustBundle }
 
 object! {
-    /// A `ClusterTrustBundleSpec`, as far as an applier sets it.
+    /// `ClusterTrustBundleSpec`, as far as an applier sets it.
     ClusterTrustBundleSpec {
         signer_name with_signer_name "signerName" String,
         trust_bundle with_trust_bundle "trustBundle" String,
@@ -28,11 +28,8 @@ object! {
 object! {
     /// What an applier sets of a `PodCertificateRequest` of `certificates.k8s.io/v1beta1`. Since 1.35.
     PodCertificateRequest as "certificates.k8s.io/v1beta1" "PodCertificateRequest" {
-        /// Since 1.35.
         metadata with_metadata "metadata" ObjectMeta,
-        /// Since 1.35.
         spec with_spec "spec" PodCertificateRequestSpec,
-        /// Since 1.35.
         status with_status "status" PodCertificateRequestStatus,
     }
 }
@@ -40,47 +37,32 @@ kind!(PodCertificateRequest namespaced);
 k8s_openapi::k8s_if_ge_1_35! { applies! { PodCertificateRequest: k8s_openapi::api::certificates::v1beta1::PodCertificateRequest } }
 
 object! {
-    /// A `PodCertificateRequestSpec`, as far as an applier sets it. Since 1.35.
+    /// `PodCertificateRequestSpec`, as far as an applier sets it. Since 1.35.
     PodCertificateRequestSpec {
-        /// Since 1.35.
         max_expiration_seconds with_max_expiration_seconds "maxExpirationSeconds" i32,
-        /// Since 1.35.
         node_name with_node_name "nodeName" String,
-        /// Since 1.35.
         node_uid with_node_uid "nodeUID" String,
-        /// Since 1.35.
         pkix_public_key with_pkix_public_key "pkixPublicKey" ByteString,
-        /// Since 1.35.
         pod_name with_pod_name "podName" String,
-        /// Since 1.35.
         pod_uid with_pod_uid "podUID" String,
-        /// Since 1.35.
         proof_of_possession with_proof_of_possession "proofOfPossession" ByteString,
-        /// Since 1.35.
         service_account_name with_service_account_name "serviceAccountName" String,
-        /// Since 1.35.
         service_account_uid with_service_account_uid "serviceAccountUID" String,
-        /// Since 1.35.
         signer_name with_signer_name "signerName" String,
         /// Since 1.36.
         stub_pkcs10_request with_stub_pkcs10_request "stubPKCS10Request" ByteString,
-        /// Since 1.35.
         unverified_user_annotations with_unverified_user_annotations "unverifiedUserAnnotations" {String},
     }
 }
 
 object! {
-    /// A `PodCertificateRequestStatus`, as far as an applier sets it. Since 1.35.
+    /// `PodCertificateRequestStatus`, as far as an applier sets it. Since 1.35.
     PodCertificateRequestStatus {
-        /// Since 1.35.
         begin_refresh_at with_begin_refresh_at "beginRefreshAt" Time,
-        /// Since 1.35.
         certificate_chain with_certificate_chain "certificateChain" String,
-        /// Items are owned one by one, by `type`. Since 1.35.
+        /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [Condition],
-        /// Since 1.35.
         not_after with_not_after "notAfter" Time,
-        /// Since 1.35.
         not_before with_not_before "notBefore" Time,
     }
 }

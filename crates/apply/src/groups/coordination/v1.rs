@@ -16,7 +16,7 @@ kind!(Lease namespaced);
 applies! { Lease: k8s_openapi::api::coordination::v1::Lease }
 
 object! {
-    /// A `LeaseSpec`, as far as an applier sets it.
+    /// `LeaseSpec`, as far as an applier sets it.
     LeaseSpec {
         acquire_time with_acquire_time "acquireTime" MicroTime,
         holder_identity with_holder_identity "holderIdentity" String,

@@ -16,7 +16,7 @@ kind!(LeaseCandidate namespaced);
 applies! { LeaseCandidate: k8s_openapi::api::coordination::v1beta1::LeaseCandidate }
 
 object! {
-    /// A `LeaseCandidateSpec`, as far as an applier sets it.
+    /// `LeaseCandidateSpec`, as far as an applier sets it.
     LeaseCandidateSpec {
         binary_version with_binary_version "binaryVersion" String,
         emulation_version with_emulation_version "emulationVersion" String,

@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 object! {
-    /// A `AWSElasticBlockStoreVolumeSource`, as far as an applier sets it.
+    /// `AWSElasticBlockStoreVolumeSource`, as far as an applier sets it.
     AWSElasticBlockStoreVolumeSource {
         fs_type with_fs_type "fsType" String,
         partition with_partition "partition" i32,
@@ -22,7 +22,7 @@ object! {
 }
 
 object! {
-    /// A `Affinity`, as far as an applier sets it.
+    /// `Affinity`, as far as an applier sets it.
     Affinity {
         node_affinity with_node_affinity "nodeAffinity" NodeAffinity,
         pod_affinity with_pod_affinity "podAffinity" PodAffinity,
@@ -31,7 +31,7 @@ object! {
 }
 
 object! {
-    /// A `AppArmorProfile`, as far as an applier sets it.
+    /// `AppArmorProfile`, as far as an applier sets it.
     AppArmorProfile {
         localhost_profile with_localhost_profile "localhostProfile" String,
         /// One of `Localhost`, `RuntimeDefault`, `Unconfined`.
@@ -40,7 +40,7 @@ object! {
 }
 
 object! {
-    /// A `AttachedVolume`, as far as an applier sets it.
+    /// `AttachedVolume`, as far as an applier sets it.
     AttachedVolume {
         device_path with_device_path "devicePath" String,
         name with_name "name" String,
@@ -48,7 +48,7 @@ object! {
 }
 
 object! {
-    /// A `AzureDiskVolumeSource`, as far as an applier sets it.
+    /// `AzureDiskVolumeSource`, as far as an applier sets it.
     AzureDiskVolumeSource {
         /// One of `None`, `ReadOnly`, `ReadWrite`.
         caching_mode with_caching_mode "cachingMode" String,
@@ -62,7 +62,7 @@ object! {
 }
 
 object! {
-    /// A `AzureFilePersistentVolumeSource`, as far as an applier sets it.
+    /// `AzureFilePersistentVolumeSource`, as far as an applier sets it.
     AzureFilePersistentVolumeSource {
         read_only with_read_only "readOnly" bool,
         secret_name with_secret_name "secretName" String,
@@ -72,7 +72,7 @@ object! {
 }
 
 object! {
-    /// A `AzureFileVolumeSource`, as far as an applier sets it.
+    /// `AzureFileVolumeSource`, as far as an applier sets it.
     AzureFileVolumeSource {
         read_only with_read_only "readOnly" bool,
         secret_name with_secret_name "secretName" String,
@@ -81,7 +81,7 @@ object! {
 }
 
 object! {
-    /// A `CSIPersistentVolumeSource`, as far as an applier sets it.
+    /// `CSIPersistentVolumeSource`, as far as an applier sets it.
     CSIPersistentVolumeSource {
         controller_expand_secret_ref with_controller_expand_secret_ref "controllerExpandSecretRef" SecretReference,
         controller_publish_secret_ref with_controller_publish_secret_ref "controllerPublishSecretRef" SecretReference,
@@ -97,7 +97,7 @@ object! {
 }
 
 object! {
-    /// A `CSIVolumeSource`, as far as an applier sets it.
+    /// `CSIVolumeSource`, as far as an applier sets it.
     CSIVolumeSource {
         driver with_driver "driver" String,
         fs_type with_fs_type "fsType" String,
@@ -108,7 +108,7 @@ object! {
 }
 
 object! {
-    /// A `Capabilities`, as far as an applier sets it.
+    /// `Capabilities`, as far as an applier sets it.
     Capabilities {
         /// It has one owner as a whole.
         add with_add "add" [String],
@@ -118,7 +118,7 @@ object! {
 }
 
 object! {
-    /// A `CephFSPersistentVolumeSource`, as far as an applier sets it.
+    /// `CephFSPersistentVolumeSource`, as far as an applier sets it.
     CephFSPersistentVolumeSource {
         /// It has one owner as a whole.
         monitors with_monitors "monitors" [String],
@@ -131,7 +131,7 @@ object! {
 }
 
 object! {
-    /// A `CephFSVolumeSource`, as far as an applier sets it.
+    /// `CephFSVolumeSource`, as far as an applier sets it.
     CephFSVolumeSource {
         /// It has one owner as a whole.
         monitors with_monitors "monitors" [String],
@@ -144,7 +144,7 @@ object! {
 }
 
 object! {
-    /// A `CinderPersistentVolumeSource`, as far as an applier sets it.
+    /// `CinderPersistentVolumeSource`, as far as an applier sets it.
     CinderPersistentVolumeSource {
         fs_type with_fs_type "fsType" String,
         read_only with_read_only "readOnly" bool,
@@ -154,7 +154,7 @@ object! {
 }
 
 object! {
-    /// A `CinderVolumeSource`, as far as an applier sets it.
+    /// `CinderVolumeSource`, as far as an applier sets it.
     CinderVolumeSource {
         fs_type with_fs_type "fsType" String,
         read_only with_read_only "readOnly" bool,
@@ -164,14 +164,14 @@ object! {
 }
 
 object! {
-    /// A `ClientIPConfig`, as far as an applier sets it.
+    /// `ClientIPConfig`, as far as an applier sets it.
     ClientIPConfig {
         timeout_seconds with_timeout_seconds "timeoutSeconds" i32,
     }
 }
 
 object! {
-    /// A `ClusterTrustBundleProjection`, as far as an applier sets it.
+    /// `ClusterTrustBundleProjection`, as far as an applier sets it.
     ClusterTrustBundleProjection {
         label_selector with_label_selector "labelSelector" LabelSelector,
         name with_name "name" String,
@@ -196,7 +196,7 @@ kind!(ConfigMap namespaced);
 applies! { ConfigMap: k8s_openapi::api::core::v1::ConfigMap }
 
 object! {
-    /// A `ConfigMapEnvSource`, as far as an applier sets it.
+    /// `ConfigMapEnvSource`, as far as an applier sets it.
     ConfigMapEnvSource {
         name with_name "name" String,
         optional with_optional "optional" bool,
@@ -204,7 +204,7 @@ object! {
 }
 
 object! {
-    /// A `ConfigMapKeySelector`, as far as an applier sets it. It has one owner as a whole.
+    /// `ConfigMapKeySelector`, as far as an applier sets it. It has one owner as a whole.
     ConfigMapKeySelector {
         key with_key "key" String,
         name with_name "name" String,
@@ -213,7 +213,7 @@ object! {
 }
 
 object! {
-    /// A `ConfigMapNodeConfigSource`, as far as an applier sets it.
+    /// `ConfigMapNodeConfigSource`, as far as an applier sets it.
     ConfigMapNodeConfigSource {
         kubelet_config_key with_kubelet_config_key "kubeletConfigKey" String,
         name with_name "name" String,
@@ -224,7 +224,7 @@ object! {
 }
 
 object! {
-    /// A `ConfigMapProjection`, as far as an applier sets it.
+    /// `ConfigMapProjection`, as far as an applier sets it.
     ConfigMapProjection {
         /// It has one owner as a whole.
         items with_items "items" [KeyToPath],
@@ -234,7 +234,7 @@ object! {
 }
 
 object! {
-    /// A `ConfigMapVolumeSource`, as far as an applier sets it.
+    /// `ConfigMapVolumeSource`, as far as an applier sets it.
     ConfigMapVolumeSource {
         default_mode with_default_mode "defaultMode" i32,
         /// Since 1.37.
@@ -247,7 +247,7 @@ object! {
 }
 
 object! {
-    /// A `Container`, as far as an applier sets it.
+    /// `Container`, as far as an applier sets it.
     Container {
         /// It has one owner as a whole.
         args with_args "args" [String],
@@ -289,19 +289,16 @@ object! {
 }
 
 object! {
-    /// A `ContainerExtendedResourceRequest`, as far as an applier sets it. Since 1.34.
+    /// `ContainerExtendedResourceRequest`, as far as an applier sets it. Since 1.34.
     ContainerExtendedResourceRequest {
-        /// Since 1.34.
         container_name with_container_name "containerName" String,
-        /// Since 1.34.
         request_name with_request_name "requestName" String,
-        /// Since 1.34.
         resource_name with_resource_name "resourceName" String,
     }
 }
 
 object! {
-    /// A `ContainerImage`, as far as an applier sets it.
+    /// `ContainerImage`, as far as an applier sets it.
     ContainerImage {
         /// It has one owner as a whole.
         names with_names "names" [String],
@@ -310,7 +307,7 @@ object! {
 }
 
 object! {
-    /// A `ContainerPort`, as far as an applier sets it.
+    /// `ContainerPort`, as far as an applier sets it.
     ContainerPort {
         container_port with_container_port "containerPort" i32,
         host_ip with_host_ip "hostIP" String,
@@ -322,7 +319,7 @@ object! {
 }
 
 object! {
-    /// A `ContainerResizePolicy`, as far as an applier sets it.
+    /// `ContainerResizePolicy`, as far as an applier sets it.
     ContainerResizePolicy {
         resource_name with_resource_name "resourceName" String,
         restart_policy with_restart_policy "restartPolicy" String,
@@ -330,27 +327,24 @@ object! {
 }
 
 object! {
-    /// A `ContainerRestartRule`, as far as an applier sets it. Since 1.34.
+    /// `ContainerRestartRule`, as far as an applier sets it. Since 1.34.
     ContainerRestartRule {
-        /// Since 1.34.
         action with_action "action" String,
-        /// Since 1.34.
         exit_codes with_exit_codes "exitCodes" ContainerRestartRuleOnExitCodes,
     }
 }
 
 object! {
-    /// A `ContainerRestartRuleOnExitCodes`, as far as an applier sets it. Since 1.34.
+    /// `ContainerRestartRuleOnExitCodes`, as far as an applier sets it. Since 1.34.
     ContainerRestartRuleOnExitCodes {
-        /// Since 1.34.
         operator with_operator "operator" String,
-        /// Items are owned one by one. Since 1.34.
+        /// Items are owned one by one.
         values with_values "values" [i32],
     }
 }
 
 object! {
-    /// A `ContainerState`, as far as an applier sets it.
+    /// `ContainerState`, as far as an applier sets it.
     ContainerState {
         running with_running "running" ContainerStateRunning,
         terminated with_terminated "terminated" ContainerStateTerminated,
@@ -359,14 +353,14 @@ object! {
 }
 
 object! {
-    /// A `ContainerStateRunning`, as far as an applier sets it.
+    /// `ContainerStateRunning`, as far as an applier sets it.
     ContainerStateRunning {
         started_at with_started_at "startedAt" Time,
     }
 }
 
 object! {
-    /// A `ContainerStateTerminated`, as far as an applier sets it.
+    /// `ContainerStateTerminated`, as far as an applier sets it.
     ContainerStateTerminated {
         container_id with_container_id "containerID" String,
         exit_code with_exit_code "exitCode" i32,
@@ -379,7 +373,7 @@ object! {
 }
 
 object! {
-    /// A `ContainerStateWaiting`, as far as an applier sets it.
+    /// `ContainerStateWaiting`, as far as an applier sets it.
     ContainerStateWaiting {
         message with_message "message" String,
         reason with_reason "reason" String,
@@ -387,7 +381,7 @@ object! {
 }
 
 object! {
-    /// A `ContainerStatus`, as far as an applier sets it.
+    /// `ContainerStatus`, as far as an applier sets it.
     ContainerStatus {
         allocated_resources with_allocated_resources "allocatedResources" {Quantity},
         /// Items are owned one by one, by `name`.
@@ -411,21 +405,21 @@ object! {
 }
 
 object! {
-    /// A `ContainerUser`, as far as an applier sets it.
+    /// `ContainerUser`, as far as an applier sets it.
     ContainerUser {
         linux with_linux "linux" LinuxContainerUser,
     }
 }
 
 object! {
-    /// A `DaemonEndpoint`, as far as an applier sets it.
+    /// `DaemonEndpoint`, as far as an applier sets it.
     DaemonEndpoint {
         port with_port "Port" i32,
     }
 }
 
 object! {
-    /// A `DownwardAPIProjection`, as far as an applier sets it.
+    /// `DownwardAPIProjection`, as far as an applier sets it.
     DownwardAPIProjection {
         /// It has one owner as a whole.
         items with_items "items" [DownwardAPIVolumeFile],
@@ -433,7 +427,7 @@ object! {
 }
 
 object! {
-    /// A `DownwardAPIVolumeFile`, as far as an applier sets it.
+    /// `DownwardAPIVolumeFile`, as far as an applier sets it.
     DownwardAPIVolumeFile {
         field_ref with_field_ref "fieldRef" ObjectFieldSelector,
         mode with_mode "mode" i32,
@@ -445,7 +439,7 @@ object! {
 }
 
 object! {
-    /// A `DownwardAPIVolumeSource`, as far as an applier sets it.
+    /// `DownwardAPIVolumeSource`, as far as an applier sets it.
     DownwardAPIVolumeSource {
         default_mode with_default_mode "defaultMode" i32,
         /// Since 1.37.
@@ -456,7 +450,7 @@ object! {
 }
 
 object! {
-    /// A `EmptyDirVolumeSource`, as far as an applier sets it.
+    /// `EmptyDirVolumeSource`, as far as an applier sets it.
     EmptyDirVolumeSource {
         medium with_medium "medium" String,
         /// Since 1.37.
@@ -466,7 +460,7 @@ object! {
 }
 
 object! {
-    /// A `EndpointAddress`, as far as an applier sets it. It has one owner as a whole.
+    /// `EndpointAddress`, as far as an applier sets it. It has one owner as a whole.
     EndpointAddress {
         hostname with_hostname "hostname" String,
         ip with_ip "ip" String,
@@ -476,7 +470,7 @@ object! {
 }
 
 object! {
-    /// A `EndpointPort`, as far as an applier sets it. It has one owner as a whole.
+    /// `EndpointPort`, as far as an applier sets it. It has one owner as a whole.
     EndpointPort {
         app_protocol with_app_protocol "appProtocol" String,
         name with_name "name" String,
@@ -487,7 +481,7 @@ object! {
 }
 
 object! {
-    /// A `EndpointSubset`, as far as an applier sets it.
+    /// `EndpointSubset`, as far as an applier sets it.
     EndpointSubset {
         /// It has one owner as a whole.
         addresses with_addresses "addresses" [EndpointAddress],
@@ -510,7 +504,7 @@ kind!(Endpoints namespaced);
 applies! { Endpoints: k8s_openapi::api::core::v1::Endpoints }
 
 object! {
-    /// A `EnvFromSource`, as far as an applier sets it.
+    /// `EnvFromSource`, as far as an applier sets it.
     EnvFromSource {
         config_map_ref with_config_map_ref "configMapRef" ConfigMapEnvSource,
         prefix with_prefix "prefix" String,
@@ -519,7 +513,7 @@ object! {
 }
 
 object! {
-    /// A `EnvVar`, as far as an applier sets it.
+    /// `EnvVar`, as far as an applier sets it.
     EnvVar {
         name with_name "name" String,
         value with_value "value" String,
@@ -528,7 +522,7 @@ object! {
 }
 
 object! {
-    /// A `EnvVarSource`, as far as an applier sets it.
+    /// `EnvVarSource`, as far as an applier sets it.
     EnvVarSource {
         config_map_key_ref with_config_map_key_ref "configMapKeyRef" ConfigMapKeySelector,
         field_ref with_field_ref "fieldRef" ObjectFieldSelector,
@@ -540,7 +534,7 @@ object! {
 }
 
 object! {
-    /// A `EphemeralContainer`, as far as an applier sets it.
+    /// `EphemeralContainer`, as far as an applier sets it.
     EphemeralContainer {
         /// It has one owner as a whole.
         args with_args "args" [String],
@@ -583,7 +577,7 @@ object! {
 }
 
 object! {
-    /// A `EphemeralVolumeSource`, as far as an applier sets it.
+    /// `EphemeralVolumeSource`, as far as an applier sets it.
     EphemeralVolumeSource {
         volume_claim_template with_volume_claim_template "volumeClaimTemplate" PersistentVolumeClaimTemplate,
     }
@@ -613,7 +607,7 @@ kind!(Event namespaced);
 applies! { Event: k8s_openapi::api::core::v1::Event }
 
 object! {
-    /// A `EventSeries`, as far as an applier sets it.
+    /// `EventSeries`, as far as an applier sets it.
     EventSeries {
         count with_count "count" i32,
         last_observed_time with_last_observed_time "lastObservedTime" MicroTime,
@@ -621,7 +615,7 @@ object! {
 }
 
 object! {
-    /// A `EventSource`, as far as an applier sets it.
+    /// `EventSource`, as far as an applier sets it.
     EventSource {
         component with_component "component" String,
         host with_host "host" String,
@@ -629,17 +623,15 @@ object! {
 }
 
 object! {
-    /// A `EvictionResponder`, as far as an applier sets it. It has one owner as a whole. Since 1.37.
+    /// `EvictionResponder`, as far as an applier sets it. It has one owner as a whole. Since 1.37.
     EvictionResponder {
-        /// Since 1.37.
         name with_name "name" String,
-        /// Since 1.37.
         priority with_priority "priority" i32,
     }
 }
 
 object! {
-    /// A `ExecAction`, as far as an applier sets it.
+    /// `ExecAction`, as far as an applier sets it.
     ExecAction {
         /// It has one owner as a whole.
         command with_command "command" [String],
@@ -647,7 +639,7 @@ object! {
 }
 
 object! {
-    /// A `FCVolumeSource`, as far as an applier sets it.
+    /// `FCVolumeSource`, as far as an applier sets it.
     FCVolumeSource {
         fs_type with_fs_type "fsType" String,
         lun with_lun "lun" i32,
@@ -660,21 +652,17 @@ object! {
 }
 
 object! {
-    /// A `FileKeySelector`, as far as an applier sets it. It has one owner as a whole. Since 1.34.
+    /// `FileKeySelector`, as far as an applier sets it. It has one owner as a whole. Since 1.34.
     FileKeySelector {
-        /// Since 1.34.
         key with_key "key" String,
-        /// Since 1.34.
         optional with_optional "optional" bool,
-        /// Since 1.34.
         path with_path "path" String,
-        /// Since 1.34.
         volume_name with_volume_name "volumeName" String,
     }
 }
 
 object! {
-    /// A `FlexPersistentVolumeSource`, as far as an applier sets it.
+    /// `FlexPersistentVolumeSource`, as far as an applier sets it.
     FlexPersistentVolumeSource {
         driver with_driver "driver" String,
         fs_type with_fs_type "fsType" String,
@@ -685,7 +673,7 @@ object! {
 }
 
 object! {
-    /// A `FlexVolumeSource`, as far as an applier sets it.
+    /// `FlexVolumeSource`, as far as an applier sets it.
     FlexVolumeSource {
         driver with_driver "driver" String,
         fs_type with_fs_type "fsType" String,
@@ -696,7 +684,7 @@ object! {
 }
 
 object! {
-    /// A `FlockerVolumeSource`, as far as an applier sets it.
+    /// `FlockerVolumeSource`, as far as an applier sets it.
     FlockerVolumeSource {
         dataset_name with_dataset_name "datasetName" String,
         dataset_uuid with_dataset_uuid "datasetUUID" String,
@@ -704,7 +692,7 @@ object! {
 }
 
 object! {
-    /// A `GCEPersistentDiskVolumeSource`, as far as an applier sets it.
+    /// `GCEPersistentDiskVolumeSource`, as far as an applier sets it.
     GCEPersistentDiskVolumeSource {
         fs_type with_fs_type "fsType" String,
         partition with_partition "partition" i32,
@@ -714,7 +702,7 @@ object! {
 }
 
 object! {
-    /// A `GRPCAction`, as far as an applier sets it.
+    /// `GRPCAction`, as far as an applier sets it.
     GRPCAction {
         /// One of `Plaintext`, `TLS`. Since 1.37.
         mode with_mode "mode" String,
@@ -724,7 +712,7 @@ object! {
 }
 
 object! {
-    /// A `GitRepoVolumeSource`, as far as an applier sets it.
+    /// `GitRepoVolumeSource`, as far as an applier sets it.
     GitRepoVolumeSource {
         directory with_directory "directory" String,
         repository with_repository "repository" String,
@@ -733,7 +721,7 @@ object! {
 }
 
 object! {
-    /// A `GlusterfsPersistentVolumeSource`, as far as an applier sets it.
+    /// `GlusterfsPersistentVolumeSource`, as far as an applier sets it.
     GlusterfsPersistentVolumeSource {
         endpoints with_endpoints "endpoints" String,
         endpoints_namespace with_endpoints_namespace "endpointsNamespace" String,
@@ -743,7 +731,7 @@ object! {
 }
 
 object! {
-    /// A `GlusterfsVolumeSource`, as far as an applier sets it.
+    /// `GlusterfsVolumeSource`, as far as an applier sets it.
     GlusterfsVolumeSource {
         endpoints with_endpoints "endpoints" String,
         path with_path "path" String,
@@ -752,7 +740,7 @@ object! {
 }
 
 object! {
-    /// A `HTTPGetAction`, as far as an applier sets it.
+    /// `HTTPGetAction`, as far as an applier sets it.
     HTTPGetAction {
         host with_host "host" String,
         /// It has one owner as a whole.
@@ -767,7 +755,7 @@ object! {
 }
 
 object! {
-    /// A `HTTPHeader`, as far as an applier sets it.
+    /// `HTTPHeader`, as far as an applier sets it.
     HTTPHeader {
         name with_name "name" String,
         value with_value "value" String,
@@ -775,7 +763,7 @@ object! {
 }
 
 object! {
-    /// A `HostAlias`, as far as an applier sets it.
+    /// `HostAlias`, as far as an applier sets it.
     HostAlias {
         /// It has one owner as a whole.
         hostnames with_hostnames "hostnames" [String],
@@ -784,14 +772,14 @@ object! {
 }
 
 object! {
-    /// A `HostIP`, as far as an applier sets it.
+    /// `HostIP`, as far as an applier sets it.
     HostIP {
         ip with_ip "ip" String,
     }
 }
 
 object! {
-    /// A `HostPathVolumeSource`, as far as an applier sets it.
+    /// `HostPathVolumeSource`, as far as an applier sets it.
     HostPathVolumeSource {
         path with_path "path" String,
         /// One of ``, `BlockDevice`, `CharDevice`, `Directory`, `DirectoryOrCreate`, `File`, `FileOrCreate`, `Socket`.
@@ -800,7 +788,7 @@ object! {
 }
 
 object! {
-    /// A `ISCSIPersistentVolumeSource`, as far as an applier sets it.
+    /// `ISCSIPersistentVolumeSource`, as far as an applier sets it.
     ISCSIPersistentVolumeSource {
         chap_auth_discovery with_chap_auth_discovery "chapAuthDiscovery" bool,
         chap_auth_session with_chap_auth_session "chapAuthSession" bool,
@@ -818,7 +806,7 @@ object! {
 }
 
 object! {
-    /// A `ISCSIVolumeSource`, as far as an applier sets it.
+    /// `ISCSIVolumeSource`, as far as an applier sets it.
     ISCSIVolumeSource {
         chap_auth_discovery with_chap_auth_discovery "chapAuthDiscovery" bool,
         chap_auth_session with_chap_auth_session "chapAuthSession" bool,
@@ -836,7 +824,7 @@ object! {
 }
 
 object! {
-    /// A `ImageVolumeSource`, as far as an applier sets it.
+    /// `ImageVolumeSource`, as far as an applier sets it.
     ImageVolumeSource {
         /// One of `Always`, `IfNotPresent`, `Never`.
         pull_policy with_pull_policy "pullPolicy" String,
@@ -845,15 +833,14 @@ object! {
 }
 
 object! {
-    /// A `ImageVolumeStatus`, as far as an applier sets it. Since 1.36.
+    /// `ImageVolumeStatus`, as far as an applier sets it. Since 1.36.
     ImageVolumeStatus {
-        /// Since 1.36.
         image_ref with_image_ref "imageRef" String,
     }
 }
 
 object! {
-    /// A `KeyToPath`, as far as an applier sets it.
+    /// `KeyToPath`, as far as an applier sets it.
     KeyToPath {
         key with_key "key" String,
         mode with_mode "mode" i32,
@@ -864,7 +851,7 @@ object! {
 }
 
 object! {
-    /// A `Lifecycle`, as far as an applier sets it.
+    /// `Lifecycle`, as far as an applier sets it.
     Lifecycle {
         post_start with_post_start "postStart" LifecycleHandler,
         pre_stop with_pre_stop "preStop" LifecycleHandler,
@@ -874,7 +861,7 @@ object! {
 }
 
 object! {
-    /// A `LifecycleHandler`, as far as an applier sets it.
+    /// `LifecycleHandler`, as far as an applier sets it.
     LifecycleHandler {
         exec with_exec "exec" ExecAction,
         http_get with_http_get "httpGet" HTTPGetAction,
@@ -894,7 +881,7 @@ kind!(LimitRange namespaced);
 applies! { LimitRange: k8s_openapi::api::core::v1::LimitRange }
 
 object! {
-    /// A `LimitRangeItem`, as far as an applier sets it.
+    /// `LimitRangeItem`, as far as an applier sets it.
     LimitRangeItem {
         default with_default "default" {Quantity},
         default_request with_default_request "defaultRequest" {Quantity},
@@ -906,7 +893,7 @@ object! {
 }
 
 object! {
-    /// A `LimitRangeSpec`, as far as an applier sets it.
+    /// `LimitRangeSpec`, as far as an applier sets it.
     LimitRangeSpec {
         /// It has one owner as a whole.
         limits with_limits "limits" [LimitRangeItem],
@@ -914,7 +901,7 @@ object! {
 }
 
 object! {
-    /// A `LinuxContainerUser`, as far as an applier sets it.
+    /// `LinuxContainerUser`, as far as an applier sets it.
     LinuxContainerUser {
         gid with_gid "gid" i64,
         /// It has one owner as a whole.
@@ -924,7 +911,7 @@ object! {
 }
 
 object! {
-    /// A `LoadBalancerIngress`, as far as an applier sets it.
+    /// `LoadBalancerIngress`, as far as an applier sets it.
     LoadBalancerIngress {
         hostname with_hostname "hostname" String,
         ip with_ip "ip" String,
@@ -935,7 +922,7 @@ object! {
 }
 
 object! {
-    /// A `LoadBalancerStatus`, as far as an applier sets it.
+    /// `LoadBalancerStatus`, as far as an applier sets it.
     LoadBalancerStatus {
         /// It has one owner as a whole.
         ingress with_ingress "ingress" [LoadBalancerIngress],
@@ -943,14 +930,14 @@ object! {
 }
 
 object! {
-    /// A `LocalObjectReference`, as far as an applier sets it. It has one owner as a whole.
+    /// `LocalObjectReference`, as far as an applier sets it. It has one owner as a whole.
     LocalObjectReference {
         name with_name "name" String,
     }
 }
 
 object! {
-    /// A `LocalVolumeSource`, as far as an applier sets it.
+    /// `LocalVolumeSource`, as far as an applier sets it.
     LocalVolumeSource {
         fs_type with_fs_type "fsType" String,
         path with_path "path" String,
@@ -958,7 +945,7 @@ object! {
 }
 
 object! {
-    /// A `ModifyVolumeStatus`, as far as an applier sets it.
+    /// `ModifyVolumeStatus`, as far as an applier sets it.
     ModifyVolumeStatus {
         /// One of `InProgress`, `Infeasible`, `Pending`.
         status with_status "status" String,
@@ -967,7 +954,7 @@ object! {
 }
 
 object! {
-    /// A `NFSVolumeSource`, as far as an applier sets it.
+    /// `NFSVolumeSource`, as far as an applier sets it.
     NFSVolumeSource {
         path with_path "path" String,
         read_only with_read_only "readOnly" bool,
@@ -987,7 +974,7 @@ kind!(Namespace cluster);
 applies! { Namespace: k8s_openapi::api::core::v1::Namespace }
 
 object! {
-    /// A `NamespaceCondition`, as far as an applier sets it.
+    /// `NamespaceCondition`, as far as an applier sets it.
     NamespaceCondition {
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
         message with_message "message" String,
@@ -998,7 +985,7 @@ object! {
 }
 
 object! {
-    /// A `NamespaceSpec`, as far as an applier sets it.
+    /// `NamespaceSpec`, as far as an applier sets it.
     NamespaceSpec {
         /// It has one owner as a whole.
         finalizers with_finalizers "finalizers" [String],
@@ -1006,7 +993,7 @@ object! {
 }
 
 object! {
-    /// A `NamespaceStatus`, as far as an applier sets it.
+    /// `NamespaceStatus`, as far as an applier sets it.
     NamespaceStatus {
         /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [NamespaceCondition],
@@ -1027,7 +1014,7 @@ kind!(Node cluster);
 applies! { Node: k8s_openapi::api::core::v1::Node }
 
 object! {
-    /// A `NodeAddress`, as far as an applier sets it.
+    /// `NodeAddress`, as far as an applier sets it.
     NodeAddress {
         address with_address "address" String,
         type_ with_type "type" String,
@@ -1035,7 +1022,7 @@ object! {
 }
 
 object! {
-    /// A `NodeAffinity`, as far as an applier sets it.
+    /// `NodeAffinity`, as far as an applier sets it.
     NodeAffinity {
         /// It has one owner as a whole.
         preferred_during_scheduling_ignored_during_execution with_preferred_during_scheduling_ignored_during_execution "preferredDuringSchedulingIgnoredDuringExecution" [PreferredSchedulingTerm],
@@ -1044,43 +1031,37 @@ object! {
 }
 
 object! {
-    /// A `NodeAllocatableMappedResources`, as far as an applier sets it. Since 1.37.
+    /// `NodeAllocatableMappedResources`, as far as an applier sets it. Since 1.37.
     NodeAllocatableMappedResources {
-        /// Since 1.37.
         name with_name "name" String,
-        /// Since 1.37.
         quantity with_quantity "quantity" Quantity,
     }
 }
 
 object! {
-    /// A `NodeAllocatableOverheadResources`, as far as an applier sets it. Since 1.37.
+    /// `NodeAllocatableOverheadResources`, as far as an applier sets it. Since 1.37.
     NodeAllocatableOverheadResources {
-        /// Since 1.37.
         name with_name "name" String,
-        /// Since 1.37.
         per_container with_per_container "perContainer" Quantity,
-        /// Since 1.37.
         per_pod with_per_pod "perPod" Quantity,
     }
 }
 
 object! {
-    /// A `NodeAllocatableResourceClaimStatus`, as far as an applier sets it. Since 1.36.
+    /// `NodeAllocatableResourceClaimStatus`, as far as an applier sets it. Since 1.36.
     NodeAllocatableResourceClaimStatus {
-        /// Items are owned one by one. Since 1.36.
+        /// Items are owned one by one.
         containers with_containers "containers" [String],
         /// Items are owned one by one, by `name`. Since 1.37.
         mapping with_mapping "mapping" [NodeAllocatableMappedResources],
         /// Items are owned one by one, by `name`. Since 1.37.
         overhead with_overhead "overhead" [NodeAllocatableOverheadResources],
-        /// Since 1.36.
         resource_claim_name with_resource_claim_name "resourceClaimName" String,
     }
 }
 
 object! {
-    /// A `NodeCondition`, as far as an applier sets it.
+    /// `NodeCondition`, as far as an applier sets it.
     NodeCondition {
         last_heartbeat_time with_last_heartbeat_time "lastHeartbeatTime" Time,
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
@@ -1092,14 +1073,14 @@ object! {
 }
 
 object! {
-    /// A `NodeConfigSource`, as far as an applier sets it.
+    /// `NodeConfigSource`, as far as an applier sets it.
     NodeConfigSource {
         config_map with_config_map "configMap" ConfigMapNodeConfigSource,
     }
 }
 
 object! {
-    /// A `NodeConfigStatus`, as far as an applier sets it.
+    /// `NodeConfigStatus`, as far as an applier sets it.
     NodeConfigStatus {
         active with_active "active" NodeConfigSource,
         assigned with_assigned "assigned" NodeConfigSource,
@@ -1109,29 +1090,29 @@ object! {
 }
 
 object! {
-    /// A `NodeDaemonEndpoints`, as far as an applier sets it.
+    /// `NodeDaemonEndpoints`, as far as an applier sets it.
     NodeDaemonEndpoints {
         kubelet_endpoint with_kubelet_endpoint "kubeletEndpoint" DaemonEndpoint,
     }
 }
 
 object! {
-    /// A `NodeFeatures`, as far as an applier sets it.
+    /// `NodeFeatures`, as far as an applier sets it.
     NodeFeatures {
         supplemental_groups_policy with_supplemental_groups_policy "supplementalGroupsPolicy" bool,
     }
 }
 
 object! {
-    /// A `NodePodPreemptionPolicy`, as far as an applier sets it. Since 1.37.
+    /// `NodePodPreemptionPolicy`, as far as an applier sets it. Since 1.37.
     NodePodPreemptionPolicy {
-        /// Items are owned one by one. Since 1.37.
+        /// Items are owned one by one.
         disable_resize_preemption with_disable_resize_preemption "disableResizePreemption" [String],
     }
 }
 
 object! {
-    /// A `NodeRuntimeHandler`, as far as an applier sets it.
+    /// `NodeRuntimeHandler`, as far as an applier sets it.
     NodeRuntimeHandler {
         features with_features "features" NodeRuntimeHandlerFeatures,
         name with_name "name" String,
@@ -1139,7 +1120,7 @@ object! {
 }
 
 object! {
-    /// A `NodeRuntimeHandlerFeatures`, as far as an applier sets it.
+    /// `NodeRuntimeHandlerFeatures`, as far as an applier sets it.
     NodeRuntimeHandlerFeatures {
         recursive_read_only_mounts with_recursive_read_only_mounts "recursiveReadOnlyMounts" bool,
         user_namespaces with_user_namespaces "userNamespaces" bool,
@@ -1147,7 +1128,7 @@ object! {
 }
 
 object! {
-    /// A `NodeSelector`, as far as an applier sets it. It has one owner as a whole.
+    /// `NodeSelector`, as far as an applier sets it. It has one owner as a whole.
     NodeSelector {
         /// It has one owner as a whole.
         node_selector_terms with_node_selector_terms "nodeSelectorTerms" [NodeSelectorTerm],
@@ -1155,7 +1136,7 @@ object! {
 }
 
 object! {
-    /// A `NodeSelectorRequirement`, as far as an applier sets it.
+    /// `NodeSelectorRequirement`, as far as an applier sets it.
     NodeSelectorRequirement {
         key with_key "key" String,
         /// One of `DoesNotExist`, `Exists`, `Gt`, `In`, `Lt`, `NotIn`.
@@ -1166,7 +1147,7 @@ object! {
 }
 
 object! {
-    /// A `NodeSelectorTerm`, as far as an applier sets it. It has one owner as a whole.
+    /// `NodeSelectorTerm`, as far as an applier sets it. It has one owner as a whole.
     NodeSelectorTerm {
         /// It has one owner as a whole.
         match_expressions with_match_expressions "matchExpressions" [NodeSelectorRequirement],
@@ -1176,7 +1157,7 @@ object! {
 }
 
 object! {
-    /// A `NodeSpec`, as far as an applier sets it.
+    /// `NodeSpec`, as far as an applier sets it.
     NodeSpec {
         config_source with_config_source "configSource" NodeConfigSource,
         external_id with_external_id "externalID" String,
@@ -1193,7 +1174,7 @@ object! {
 }
 
 object! {
-    /// A `NodeStatus`, as far as an applier sets it.
+    /// `NodeStatus`, as far as an applier sets it.
     NodeStatus {
         /// Items are owned one by one, by `type`.
         addresses with_addresses "addresses" [NodeAddress],
@@ -1221,14 +1202,14 @@ object! {
 }
 
 object! {
-    /// A `NodeSwapStatus`, as far as an applier sets it.
+    /// `NodeSwapStatus`, as far as an applier sets it.
     NodeSwapStatus {
         capacity with_capacity "capacity" i64,
     }
 }
 
 object! {
-    /// A `NodeSystemInfo`, as far as an applier sets it.
+    /// `NodeSystemInfo`, as far as an applier sets it.
     NodeSystemInfo {
         architecture with_architecture "architecture" String,
         boot_id with_boot_id "bootID" String,
@@ -1247,7 +1228,7 @@ object! {
 }
 
 object! {
-    /// A `ObjectFieldSelector`, as far as an applier sets it. It has one owner as a whole.
+    /// `ObjectFieldSelector`, as far as an applier sets it. It has one owner as a whole.
     ObjectFieldSelector {
         api_version with_api_version "apiVersion" String,
         field_path with_field_path "fieldPath" String,
@@ -1255,7 +1236,7 @@ object! {
 }
 
 object! {
-    /// A `ObjectReference`, as far as an applier sets it. It has one owner as a whole.
+    /// `ObjectReference`, as far as an applier sets it. It has one owner as a whole.
     ObjectReference {
         api_version with_api_version "apiVersion" String,
         field_path with_field_path "fieldPath" String,
@@ -1290,7 +1271,7 @@ kind!(PersistentVolumeClaim namespaced);
 applies! { PersistentVolumeClaim: k8s_openapi::api::core::v1::PersistentVolumeClaim }
 
 object! {
-    /// A `PersistentVolumeClaimCondition`, as far as an applier sets it.
+    /// `PersistentVolumeClaimCondition`, as far as an applier sets it.
     PersistentVolumeClaimCondition {
         last_probe_time with_last_probe_time "lastProbeTime" Time,
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
@@ -1302,7 +1283,7 @@ object! {
 }
 
 object! {
-    /// A `PersistentVolumeClaimSpec`, as far as an applier sets it.
+    /// `PersistentVolumeClaimSpec`, as far as an applier sets it.
     PersistentVolumeClaimSpec {
         /// It has one owner as a whole. One of `ReadOnlyMany`, `ReadWriteMany`, `ReadWriteOnce`, `ReadWriteOncePod`.
         access_modes with_access_modes "accessModes" [String],
@@ -1319,7 +1300,7 @@ object! {
 }
 
 object! {
-    /// A `PersistentVolumeClaimStatus`, as far as an applier sets it.
+    /// `PersistentVolumeClaimStatus`, as far as an applier sets it.
     PersistentVolumeClaimStatus {
         /// It has one owner as a whole. One of `ReadOnlyMany`, `ReadWriteMany`, `ReadWriteOnce`, `ReadWriteOncePod`.
         access_modes with_access_modes "accessModes" [String],
@@ -1338,7 +1319,7 @@ object! {
 }
 
 object! {
-    /// A `PersistentVolumeClaimTemplate`, as far as an applier sets it.
+    /// `PersistentVolumeClaimTemplate`, as far as an applier sets it.
     PersistentVolumeClaimTemplate {
         metadata with_metadata "metadata" ObjectMeta,
         spec with_spec "spec" PersistentVolumeClaimSpec,
@@ -1346,7 +1327,7 @@ object! {
 }
 
 object! {
-    /// A `PersistentVolumeClaimVolumeSource`, as far as an applier sets it.
+    /// `PersistentVolumeClaimVolumeSource`, as far as an applier sets it.
     PersistentVolumeClaimVolumeSource {
         claim_name with_claim_name "claimName" String,
         read_only with_read_only "readOnly" bool,
@@ -1354,7 +1335,7 @@ object! {
 }
 
 object! {
-    /// A `PersistentVolumeSpec`, as far as an applier sets it.
+    /// `PersistentVolumeSpec`, as far as an applier sets it.
     PersistentVolumeSpec {
         /// It has one owner as a whole. One of `ReadOnlyMany`, `ReadWriteMany`, `ReadWriteOnce`, `ReadWriteOncePod`.
         access_modes with_access_modes "accessModes" [String],
@@ -1395,7 +1376,7 @@ object! {
 }
 
 object! {
-    /// A `PersistentVolumeStatus`, as far as an applier sets it.
+    /// `PersistentVolumeStatus`, as far as an applier sets it.
     PersistentVolumeStatus {
         last_phase_transition_time with_last_phase_transition_time "lastPhaseTransitionTime" Time,
         message with_message "message" String,
@@ -1406,7 +1387,7 @@ object! {
 }
 
 object! {
-    /// A `PhotonPersistentDiskVolumeSource`, as far as an applier sets it.
+    /// `PhotonPersistentDiskVolumeSource`, as far as an applier sets it.
     PhotonPersistentDiskVolumeSource {
         fs_type with_fs_type "fsType" String,
         pd_id with_pd_id "pdID" String,
@@ -1425,7 +1406,7 @@ kind!(Pod namespaced);
 applies! { Pod: k8s_openapi::api::core::v1::Pod }
 
 object! {
-    /// A `PodAffinity`, as far as an applier sets it.
+    /// `PodAffinity`, as far as an applier sets it.
     PodAffinity {
         /// It has one owner as a whole.
         preferred_during_scheduling_ignored_during_execution with_preferred_during_scheduling_ignored_during_execution "preferredDuringSchedulingIgnoredDuringExecution" [WeightedPodAffinityTerm],
@@ -1435,7 +1416,7 @@ object! {
 }
 
 object! {
-    /// A `PodAffinityTerm`, as far as an applier sets it.
+    /// `PodAffinityTerm`, as far as an applier sets it.
     PodAffinityTerm {
         label_selector with_label_selector "labelSelector" LabelSelector,
         /// It has one owner as a whole.
@@ -1450,7 +1431,7 @@ object! {
 }
 
 object! {
-    /// A `PodAntiAffinity`, as far as an applier sets it.
+    /// `PodAntiAffinity`, as far as an applier sets it.
     PodAntiAffinity {
         /// It has one owner as a whole.
         preferred_during_scheduling_ignored_during_execution with_preferred_during_scheduling_ignored_during_execution "preferredDuringSchedulingIgnoredDuringExecution" [WeightedPodAffinityTerm],
@@ -1460,19 +1441,13 @@ object! {
 }
 
 object! {
-    /// A `PodCertificateProjection`, as far as an applier sets it. Since 1.34.
+    /// `PodCertificateProjection`, as far as an applier sets it. Since 1.34.
     PodCertificateProjection {
-        /// Since 1.34.
         certificate_chain_path with_certificate_chain_path "certificateChainPath" String,
-        /// Since 1.34.
         credential_bundle_path with_credential_bundle_path "credentialBundlePath" String,
-        /// Since 1.34.
         key_path with_key_path "keyPath" String,
-        /// Since 1.34.
         key_type with_key_type "keyType" String,
-        /// Since 1.34.
         max_expiration_seconds with_max_expiration_seconds "maxExpirationSeconds" i32,
-        /// Since 1.34.
         signer_name with_signer_name "signerName" String,
         /// Since 1.37.
         user with_user "user" i64,
@@ -1482,7 +1457,7 @@ object! {
 }
 
 object! {
-    /// A `PodCondition`, as far as an applier sets it.
+    /// `PodCondition`, as far as an applier sets it.
     PodCondition {
         last_probe_time with_last_probe_time "lastProbeTime" Time,
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
@@ -1495,7 +1470,7 @@ object! {
 }
 
 object! {
-    /// A `PodDNSConfig`, as far as an applier sets it.
+    /// `PodDNSConfig`, as far as an applier sets it.
     PodDNSConfig {
         /// It has one owner as a whole.
         nameservers with_nameservers "nameservers" [String],
@@ -1507,7 +1482,7 @@ object! {
 }
 
 object! {
-    /// A `PodDNSConfigOption`, as far as an applier sets it.
+    /// `PodDNSConfigOption`, as far as an applier sets it.
     PodDNSConfigOption {
         name with_name "name" String,
         value with_value "value" String,
@@ -1515,38 +1490,37 @@ object! {
 }
 
 object! {
-    /// A `PodExtendedResourceClaimStatus`, as far as an applier sets it. Since 1.34.
+    /// `PodExtendedResourceClaimStatus`, as far as an applier sets it. Since 1.34.
     PodExtendedResourceClaimStatus {
-        /// It has one owner as a whole. Since 1.34.
+        /// It has one owner as a whole.
         request_mappings with_request_mappings "requestMappings" [ContainerExtendedResourceRequest],
-        /// Since 1.34.
         resource_claim_name with_resource_claim_name "resourceClaimName" String,
     }
 }
 
 object! {
-    /// A `PodIP`, as far as an applier sets it.
+    /// `PodIP`, as far as an applier sets it.
     PodIP {
         ip with_ip "ip" String,
     }
 }
 
 object! {
-    /// A `PodOS`, as far as an applier sets it.
+    /// `PodOS`, as far as an applier sets it.
     PodOS {
         name with_name "name" String,
     }
 }
 
 object! {
-    /// A `PodReadinessGate`, as far as an applier sets it.
+    /// `PodReadinessGate`, as far as an applier sets it.
     PodReadinessGate {
         condition_type with_condition_type "conditionType" String,
     }
 }
 
 object! {
-    /// A `PodResourceClaim`, as far as an applier sets it.
+    /// `PodResourceClaim`, as far as an applier sets it.
     PodResourceClaim {
         name with_name "name" String,
         resource_claim_name with_resource_claim_name "resourceClaimName" String,
@@ -1555,7 +1529,7 @@ object! {
 }
 
 object! {
-    /// A `PodResourceClaimStatus`, as far as an applier sets it.
+    /// `PodResourceClaimStatus`, as far as an applier sets it.
     PodResourceClaimStatus {
         name with_name "name" String,
         resource_claim_name with_resource_claim_name "resourceClaimName" String,
@@ -1563,22 +1537,21 @@ object! {
 }
 
 object! {
-    /// A `PodSchedulingGate`, as far as an applier sets it.
+    /// `PodSchedulingGate`, as far as an applier sets it.
     PodSchedulingGate {
         name with_name "name" String,
     }
 }
 
 object! {
-    /// A `PodSchedulingGroup`, as far as an applier sets it. Since 1.36.
+    /// `PodSchedulingGroup`, as far as an applier sets it. Since 1.36.
     PodSchedulingGroup {
-        /// Since 1.36.
         pod_group_name with_pod_group_name "podGroupName" String,
     }
 }
 
 object! {
-    /// A `PodSecurityContext`, as far as an applier sets it.
+    /// `PodSecurityContext`, as far as an applier sets it.
     PodSecurityContext {
         app_armor_profile with_app_armor_profile "appArmorProfile" AppArmorProfile,
         fs_group with_fs_group "fsGroup" i64,
@@ -1601,7 +1574,7 @@ object! {
 }
 
 object! {
-    /// A `PodSpec`, as far as an applier sets it.
+    /// `PodSpec`, as far as an applier sets it.
     PodSpec {
         active_deadline_seconds with_active_deadline_seconds "activeDeadlineSeconds" i64,
         affinity with_affinity "affinity" Affinity,
@@ -1668,7 +1641,7 @@ object! {
 }
 
 object! {
-    /// A `PodStatus`, as far as an applier sets it.
+    /// `PodStatus`, as far as an applier sets it.
     PodStatus {
         /// Since 1.35.
         allocated_resources with_allocated_resources "allocatedResources" {Quantity},
@@ -1720,7 +1693,7 @@ kind!(PodTemplate namespaced);
 applies! { PodTemplate: k8s_openapi::api::core::v1::PodTemplate }
 
 object! {
-    /// A `PodTemplateSpec`, as far as an applier sets it.
+    /// `PodTemplateSpec`, as far as an applier sets it.
     PodTemplateSpec {
         metadata with_metadata "metadata" ObjectMeta,
         spec with_spec "spec" PodSpec,
@@ -1728,19 +1701,17 @@ object! {
 }
 
 object! {
-    /// A `PodVolumeHealth`, as far as an applier sets it. Since 1.37.
+    /// `PodVolumeHealth`, as far as an applier sets it. Since 1.37.
     PodVolumeHealth {
-        /// Items are owned one by one, by `status` and `reason`. Since 1.37.
+        /// Items are owned one by one, by `status` and `reason`.
         health_conditions with_health_conditions "healthConditions" [VolumeHealthCondition],
-        /// Since 1.37.
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
-        /// Since 1.37.
         name with_name "name" String,
     }
 }
 
 object! {
-    /// A `PortStatus`, as far as an applier sets it.
+    /// `PortStatus`, as far as an applier sets it.
     PortStatus {
         error with_error "error" String,
         port with_port "port" i32,
@@ -1750,7 +1721,7 @@ object! {
 }
 
 object! {
-    /// A `PortworxVolumeSource`, as far as an applier sets it.
+    /// `PortworxVolumeSource`, as far as an applier sets it.
     PortworxVolumeSource {
         fs_type with_fs_type "fsType" String,
         read_only with_read_only "readOnly" bool,
@@ -1759,7 +1730,7 @@ object! {
 }
 
 object! {
-    /// A `PreferredSchedulingTerm`, as far as an applier sets it.
+    /// `PreferredSchedulingTerm`, as far as an applier sets it.
     PreferredSchedulingTerm {
         preference with_preference "preference" NodeSelectorTerm,
         weight with_weight "weight" i32,
@@ -1767,7 +1738,7 @@ object! {
 }
 
 object! {
-    /// A `Probe`, as far as an applier sets it.
+    /// `Probe`, as far as an applier sets it.
     Probe {
         exec with_exec "exec" ExecAction,
         failure_threshold with_failure_threshold "failureThreshold" i32,
@@ -1783,7 +1754,7 @@ object! {
 }
 
 object! {
-    /// A `ProjectedVolumeSource`, as far as an applier sets it.
+    /// `ProjectedVolumeSource`, as far as an applier sets it.
     ProjectedVolumeSource {
         default_mode with_default_mode "defaultMode" i32,
         /// Since 1.37.
@@ -1794,7 +1765,7 @@ object! {
 }
 
 object! {
-    /// A `QuobyteVolumeSource`, as far as an applier sets it.
+    /// `QuobyteVolumeSource`, as far as an applier sets it.
     QuobyteVolumeSource {
         group with_group "group" String,
         read_only with_read_only "readOnly" bool,
@@ -1806,7 +1777,7 @@ object! {
 }
 
 object! {
-    /// A `RBDPersistentVolumeSource`, as far as an applier sets it.
+    /// `RBDPersistentVolumeSource`, as far as an applier sets it.
     RBDPersistentVolumeSource {
         fs_type with_fs_type "fsType" String,
         image with_image "image" String,
@@ -1821,7 +1792,7 @@ object! {
 }
 
 object! {
-    /// A `RBDVolumeSource`, as far as an applier sets it.
+    /// `RBDVolumeSource`, as far as an applier sets it.
     RBDVolumeSource {
         fs_type with_fs_type "fsType" String,
         image with_image "image" String,
@@ -1847,7 +1818,7 @@ kind!(ReplicationController namespaced);
 applies! { ReplicationController: k8s_openapi::api::core::v1::ReplicationController }
 
 object! {
-    /// A `ReplicationControllerCondition`, as far as an applier sets it.
+    /// `ReplicationControllerCondition`, as far as an applier sets it.
     ReplicationControllerCondition {
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
         message with_message "message" String,
@@ -1858,7 +1829,7 @@ object! {
 }
 
 object! {
-    /// A `ReplicationControllerSpec`, as far as an applier sets it.
+    /// `ReplicationControllerSpec`, as far as an applier sets it.
     ReplicationControllerSpec {
         min_ready_seconds with_min_ready_seconds "minReadySeconds" i32,
         replicas with_replicas "replicas" i32,
@@ -1869,7 +1840,7 @@ object! {
 }
 
 object! {
-    /// A `ReplicationControllerStatus`, as far as an applier sets it.
+    /// `ReplicationControllerStatus`, as far as an applier sets it.
     ReplicationControllerStatus {
         available_replicas with_available_replicas "availableReplicas" i32,
         /// Items are owned one by one, by `type`.
@@ -1882,7 +1853,7 @@ object! {
 }
 
 object! {
-    /// A `ResourceClaim`, as far as an applier sets it.
+    /// `ResourceClaim`, as far as an applier sets it.
     ResourceClaim {
         name with_name "name" String,
         request with_request "request" String,
@@ -1890,7 +1861,7 @@ object! {
 }
 
 object! {
-    /// A `ResourceFieldSelector`, as far as an applier sets it. It has one owner as a whole.
+    /// `ResourceFieldSelector`, as far as an applier sets it. It has one owner as a whole.
     ResourceFieldSelector {
         container_name with_container_name "containerName" String,
         divisor with_divisor "divisor" Quantity,
@@ -1899,7 +1870,7 @@ object! {
 }
 
 object! {
-    /// A `ResourceHealth`, as far as an applier sets it.
+    /// `ResourceHealth`, as far as an applier sets it.
     ResourceHealth {
         health with_health "health" String,
         /// Since 1.36.
@@ -1920,7 +1891,7 @@ kind!(ResourceQuota namespaced);
 applies! { ResourceQuota: k8s_openapi::api::core::v1::ResourceQuota }
 
 object! {
-    /// A `ResourceQuotaSpec`, as far as an applier sets it.
+    /// `ResourceQuotaSpec`, as far as an applier sets it.
     ResourceQuotaSpec {
         hard with_hard "hard" {Quantity},
         scope_selector with_scope_selector "scopeSelector" ScopeSelector,
@@ -1930,7 +1901,7 @@ object! {
 }
 
 object! {
-    /// A `ResourceQuotaStatus`, as far as an applier sets it.
+    /// `ResourceQuotaStatus`, as far as an applier sets it.
     ResourceQuotaStatus {
         hard with_hard "hard" {Quantity},
         used with_used "used" {Quantity},
@@ -1938,7 +1909,7 @@ object! {
 }
 
 object! {
-    /// A `ResourceRequirements`, as far as an applier sets it.
+    /// `ResourceRequirements`, as far as an applier sets it.
     ResourceRequirements {
         /// Items are owned one by one, by `name`.
         claims with_claims "claims" [ResourceClaim],
@@ -1948,7 +1919,7 @@ object! {
 }
 
 object! {
-    /// A `ResourceStatus`, as far as an applier sets it.
+    /// `ResourceStatus`, as far as an applier sets it.
     ResourceStatus {
         name with_name "name" String,
         /// Items are owned one by one, by `resourceID`.
@@ -1957,7 +1928,7 @@ object! {
 }
 
 object! {
-    /// A `SELinuxOptions`, as far as an applier sets it.
+    /// `SELinuxOptions`, as far as an applier sets it.
     SELinuxOptions {
         level with_level "level" String,
         role with_role "role" String,
@@ -1967,7 +1938,7 @@ object! {
 }
 
 object! {
-    /// A `ScaleIOPersistentVolumeSource`, as far as an applier sets it.
+    /// `ScaleIOPersistentVolumeSource`, as far as an applier sets it.
     ScaleIOPersistentVolumeSource {
         fs_type with_fs_type "fsType" String,
         gateway with_gateway "gateway" String,
@@ -1983,7 +1954,7 @@ object! {
 }
 
 object! {
-    /// A `ScaleIOVolumeSource`, as far as an applier sets it.
+    /// `ScaleIOVolumeSource`, as far as an applier sets it.
     ScaleIOVolumeSource {
         fs_type with_fs_type "fsType" String,
         gateway with_gateway "gateway" String,
@@ -1999,7 +1970,7 @@ object! {
 }
 
 object! {
-    /// A `ScopeSelector`, as far as an applier sets it. It has one owner as a whole.
+    /// `ScopeSelector`, as far as an applier sets it. It has one owner as a whole.
     ScopeSelector {
         /// It has one owner as a whole.
         match_expressions with_match_expressions "matchExpressions" [ScopedResourceSelectorRequirement],
@@ -2007,7 +1978,7 @@ object! {
 }
 
 object! {
-    /// A `ScopedResourceSelectorRequirement`, as far as an applier sets it.
+    /// `ScopedResourceSelectorRequirement`, as far as an applier sets it.
     ScopedResourceSelectorRequirement {
         /// One of `DoesNotExist`, `Exists`, `In`, `NotIn`.
         operator with_operator "operator" String,
@@ -2019,7 +1990,7 @@ object! {
 }
 
 object! {
-    /// A `SeccompProfile`, as far as an applier sets it.
+    /// `SeccompProfile`, as far as an applier sets it.
     SeccompProfile {
         localhost_profile with_localhost_profile "localhostProfile" String,
         /// One of `Localhost`, `RuntimeDefault`, `Unconfined`.
@@ -2041,7 +2012,7 @@ kind!(Secret namespaced);
 applies! { Secret: k8s_openapi::api::core::v1::Secret }
 
 object! {
-    /// A `SecretEnvSource`, as far as an applier sets it.
+    /// `SecretEnvSource`, as far as an applier sets it.
     SecretEnvSource {
         name with_name "name" String,
         optional with_optional "optional" bool,
@@ -2049,7 +2020,7 @@ object! {
 }
 
 object! {
-    /// A `SecretKeySelector`, as far as an applier sets it. It has one owner as a whole.
+    /// `SecretKeySelector`, as far as an applier sets it. It has one owner as a whole.
     SecretKeySelector {
         key with_key "key" String,
         name with_name "name" String,
@@ -2058,7 +2029,7 @@ object! {
 }
 
 object! {
-    /// A `SecretProjection`, as far as an applier sets it.
+    /// `SecretProjection`, as far as an applier sets it.
     SecretProjection {
         /// It has one owner as a whole.
         items with_items "items" [KeyToPath],
@@ -2068,7 +2039,7 @@ object! {
 }
 
 object! {
-    /// A `SecretReference`, as far as an applier sets it. It has one owner as a whole.
+    /// `SecretReference`, as far as an applier sets it. It has one owner as a whole.
     SecretReference {
         name with_name "name" String,
         namespace with_namespace "namespace" String,
@@ -2076,7 +2047,7 @@ object! {
 }
 
 object! {
-    /// A `SecretVolumeSource`, as far as an applier sets it.
+    /// `SecretVolumeSource`, as far as an applier sets it.
     SecretVolumeSource {
         default_mode with_default_mode "defaultMode" i32,
         /// Since 1.37.
@@ -2089,7 +2060,7 @@ object! {
 }
 
 object! {
-    /// A `SecurityContext`, as far as an applier sets it.
+    /// `SecurityContext`, as far as an applier sets it.
     SecurityContext {
         allow_privilege_escalation with_allow_privilege_escalation "allowPrivilegeEscalation" bool,
         app_armor_profile with_app_armor_profile "appArmorProfile" AppArmorProfile,
@@ -2133,7 +2104,7 @@ kind!(ServiceAccount namespaced);
 applies! { ServiceAccount: k8s_openapi::api::core::v1::ServiceAccount }
 
 object! {
-    /// A `ServiceAccountTokenProjection`, as far as an applier sets it.
+    /// `ServiceAccountTokenProjection`, as far as an applier sets it.
     ServiceAccountTokenProjection {
         audience with_audience "audience" String,
         expiration_seconds with_expiration_seconds "expirationSeconds" i64,
@@ -2144,7 +2115,7 @@ object! {
 }
 
 object! {
-    /// A `ServicePort`, as far as an applier sets it.
+    /// `ServicePort`, as far as an applier sets it.
     ServicePort {
         app_protocol with_app_protocol "appProtocol" String,
         name with_name "name" String,
@@ -2157,7 +2128,7 @@ object! {
 }
 
 object! {
-    /// A `ServiceSpec`, as far as an applier sets it.
+    /// `ServiceSpec`, as far as an applier sets it.
     ServiceSpec {
         allocate_load_balancer_node_ports with_allocate_load_balancer_node_ports "allocateLoadBalancerNodePorts" bool,
         cluster_ip with_cluster_ip "clusterIP" String,
@@ -2194,7 +2165,7 @@ object! {
 }
 
 object! {
-    /// A `ServiceStatus`, as far as an applier sets it.
+    /// `ServiceStatus`, as far as an applier sets it.
     ServiceStatus {
         /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [Condition],
@@ -2203,21 +2174,21 @@ object! {
 }
 
 object! {
-    /// A `SessionAffinityConfig`, as far as an applier sets it.
+    /// `SessionAffinityConfig`, as far as an applier sets it.
     SessionAffinityConfig {
         client_ip with_client_ip "clientIP" ClientIPConfig,
     }
 }
 
 object! {
-    /// A `SleepAction`, as far as an applier sets it.
+    /// `SleepAction`, as far as an applier sets it.
     SleepAction {
         seconds with_seconds "seconds" i64,
     }
 }
 
 object! {
-    /// A `StorageOSPersistentVolumeSource`, as far as an applier sets it.
+    /// `StorageOSPersistentVolumeSource`, as far as an applier sets it.
     StorageOSPersistentVolumeSource {
         fs_type with_fs_type "fsType" String,
         read_only with_read_only "readOnly" bool,
@@ -2228,7 +2199,7 @@ object! {
 }
 
 object! {
-    /// A `StorageOSVolumeSource`, as far as an applier sets it.
+    /// `StorageOSVolumeSource`, as far as an applier sets it.
     StorageOSVolumeSource {
         fs_type with_fs_type "fsType" String,
         read_only with_read_only "readOnly" bool,
@@ -2239,7 +2210,7 @@ object! {
 }
 
 object! {
-    /// A `Sysctl`, as far as an applier sets it.
+    /// `Sysctl`, as far as an applier sets it.
     Sysctl {
         name with_name "name" String,
         value with_value "value" String,
@@ -2247,7 +2218,7 @@ object! {
 }
 
 object! {
-    /// A `TCPSocketAction`, as far as an applier sets it.
+    /// `TCPSocketAction`, as far as an applier sets it.
     TCPSocketAction {
         host with_host "host" String,
         port with_port "port" IntOrString,
@@ -2255,7 +2226,7 @@ object! {
 }
 
 object! {
-    /// A `Taint`, as far as an applier sets it.
+    /// `Taint`, as far as an applier sets it.
     Taint {
         /// One of `NoExecute`, `NoSchedule`, `PreferNoSchedule`.
         effect with_effect "effect" String,
@@ -2266,7 +2237,7 @@ object! {
 }
 
 object! {
-    /// A `Toleration`, as far as an applier sets it.
+    /// `Toleration`, as far as an applier sets it.
     Toleration {
         /// One of `NoExecute`, `NoSchedule`, `PreferNoSchedule`.
         effect with_effect "effect" String,
@@ -2279,7 +2250,7 @@ object! {
 }
 
 object! {
-    /// A `TopologySelectorLabelRequirement`, as far as an applier sets it.
+    /// `TopologySelectorLabelRequirement`, as far as an applier sets it.
     TopologySelectorLabelRequirement {
         key with_key "key" String,
         /// It has one owner as a whole.
@@ -2288,7 +2259,7 @@ object! {
 }
 
 object! {
-    /// A `TopologySelectorTerm`, as far as an applier sets it. It has one owner as a whole.
+    /// `TopologySelectorTerm`, as far as an applier sets it. It has one owner as a whole.
     TopologySelectorTerm {
         /// It has one owner as a whole.
         match_label_expressions with_match_label_expressions "matchLabelExpressions" [TopologySelectorLabelRequirement],
@@ -2296,7 +2267,7 @@ object! {
 }
 
 object! {
-    /// A `TopologySpreadConstraint`, as far as an applier sets it.
+    /// `TopologySpreadConstraint`, as far as an applier sets it.
     TopologySpreadConstraint {
         label_selector with_label_selector "labelSelector" LabelSelector,
         /// It has one owner as a whole.
@@ -2314,7 +2285,7 @@ object! {
 }
 
 object! {
-    /// A `TypedLocalObjectReference`, as far as an applier sets it. It has one owner as a whole.
+    /// `TypedLocalObjectReference`, as far as an applier sets it. It has one owner as a whole.
     TypedLocalObjectReference {
         api_group with_api_group "apiGroup" String,
         kind with_kind "kind" String,
@@ -2323,7 +2294,7 @@ object! {
 }
 
 object! {
-    /// A `TypedObjectReference`, as far as an applier sets it.
+    /// `TypedObjectReference`, as far as an applier sets it.
     TypedObjectReference {
         api_group with_api_group "apiGroup" String,
         kind with_kind "kind" String,
@@ -2333,7 +2304,7 @@ object! {
 }
 
 object! {
-    /// A `Volume`, as far as an applier sets it.
+    /// `Volume`, as far as an applier sets it.
     Volume {
         aws_elastic_block_store with_aws_elastic_block_store "awsElasticBlockStore" AWSElasticBlockStoreVolumeSource,
         azure_disk with_azure_disk "azureDisk" AzureDiskVolumeSource,
@@ -2370,7 +2341,7 @@ object! {
 }
 
 object! {
-    /// A `VolumeDevice`, as far as an applier sets it.
+    /// `VolumeDevice`, as far as an applier sets it.
     VolumeDevice {
         device_path with_device_path "devicePath" String,
         name with_name "name" String,
@@ -2378,29 +2349,26 @@ object! {
 }
 
 object! {
-    /// A `VolumeHealthCondition`, as far as an applier sets it. Since 1.37.
+    /// `VolumeHealthCondition`, as far as an applier sets it. Since 1.37.
     VolumeHealthCondition {
-        /// Since 1.37.
         message with_message "message" String,
-        /// Since 1.37.
         reason with_reason "reason" String,
-        /// One of `DataLoss`, `Degraded`, `Inaccessible`. Since 1.37.
+        /// One of `DataLoss`, `Degraded`, `Inaccessible`.
         status with_status "status" String,
     }
 }
 
 object! {
-    /// A `VolumeHealthStatus`, as far as an applier sets it. Since 1.37.
+    /// `VolumeHealthStatus`, as far as an applier sets it. Since 1.37.
     VolumeHealthStatus {
-        /// Items are owned one by one, by `status` and `reason`. Since 1.37.
+        /// Items are owned one by one, by `status` and `reason`.
         health_conditions with_health_conditions "healthConditions" [VolumeHealthCondition],
-        /// Since 1.37.
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
     }
 }
 
 object! {
-    /// A `VolumeMount`, as far as an applier sets it.
+    /// `VolumeMount`, as far as an applier sets it.
     VolumeMount {
         /// Items are owned one by one. Since 1.37.
         bind_mount_options with_bind_mount_options "bindMountOptions" [String],
@@ -2416,7 +2384,7 @@ object! {
 }
 
 object! {
-    /// A `VolumeMountStatus`, as far as an applier sets it.
+    /// `VolumeMountStatus`, as far as an applier sets it.
     VolumeMountStatus {
         mount_path with_mount_path "mountPath" String,
         name with_name "name" String,
@@ -2428,14 +2396,14 @@ object! {
 }
 
 object! {
-    /// A `VolumeNodeAffinity`, as far as an applier sets it.
+    /// `VolumeNodeAffinity`, as far as an applier sets it.
     VolumeNodeAffinity {
         required with_required "required" NodeSelector,
     }
 }
 
 object! {
-    /// A `VolumeProjection`, as far as an applier sets it.
+    /// `VolumeProjection`, as far as an applier sets it.
     VolumeProjection {
         cluster_trust_bundle with_cluster_trust_bundle "clusterTrustBundle" ClusterTrustBundleProjection,
         config_map with_config_map "configMap" ConfigMapProjection,
@@ -2448,7 +2416,7 @@ object! {
 }
 
 object! {
-    /// A `VolumeResourceRequirements`, as far as an applier sets it.
+    /// `VolumeResourceRequirements`, as far as an applier sets it.
     VolumeResourceRequirements {
         limits with_limits "limits" {Quantity},
         requests with_requests "requests" {Quantity},
@@ -2456,15 +2424,14 @@ object! {
 }
 
 object! {
-    /// A `VolumeStatus`, as far as an applier sets it. Since 1.36.
+    /// `VolumeStatus`, as far as an applier sets it. Since 1.36.
     VolumeStatus {
-        /// Since 1.36.
         image with_image "image" ImageVolumeStatus,
     }
 }
 
 object! {
-    /// A `VsphereVirtualDiskVolumeSource`, as far as an applier sets it.
+    /// `VsphereVirtualDiskVolumeSource`, as far as an applier sets it.
     VsphereVirtualDiskVolumeSource {
         fs_type with_fs_type "fsType" String,
         storage_policy_id with_storage_policy_id "storagePolicyID" String,
@@ -2474,7 +2441,7 @@ object! {
 }
 
 object! {
-    /// A `WeightedPodAffinityTerm`, as far as an applier sets it.
+    /// `WeightedPodAffinityTerm`, as far as an applier sets it.
     WeightedPodAffinityTerm {
         pod_affinity_term with_pod_affinity_term "podAffinityTerm" PodAffinityTerm,
         weight with_weight "weight" i32,
@@ -2482,7 +2449,7 @@ object! {
 }
 
 object! {
-    /// A `WindowsSecurityContextOptions`, as far as an applier sets it.
+    /// `WindowsSecurityContextOptions`, as far as an applier sets it.
     WindowsSecurityContextOptions {
         gmsa_credential_spec with_gmsa_credential_spec "gmsaCredentialSpec" String,
         gmsa_credential_spec_name with_gmsa_credential_spec_name "gmsaCredentialSpecName" String,

@@ -6,7 +6,7 @@ use crate::core::v1::ObjectReference;
 use crate::meta::v1::ObjectMeta;
 
 object! {
-    /// A `Endpoint`, as far as an applier sets it.
+    /// `Endpoint`, as far as an applier sets it.
     Endpoint {
         /// Items are owned one by one.
         addresses with_addresses "addresses" [String],
@@ -21,7 +21,7 @@ object! {
 }
 
 object! {
-    /// A `EndpointConditions`, as far as an applier sets it.
+    /// `EndpointConditions`, as far as an applier sets it.
     EndpointConditions {
         ready with_ready "ready" bool,
         serving with_serving "serving" bool,
@@ -30,7 +30,7 @@ object! {
 }
 
 object! {
-    /// A `EndpointHints`, as far as an applier sets it.
+    /// `EndpointHints`, as far as an applier sets it.
     EndpointHints {
         /// It has one owner as a whole.
         for_nodes with_for_nodes "forNodes" [ForNode],
@@ -40,7 +40,7 @@ object! {
 }
 
 object! {
-    /// A `EndpointPort`, as far as an applier sets it. It has one owner as a whole.
+    /// `EndpointPort`, as far as an applier sets it. It has one owner as a whole.
     EndpointPort {
         app_protocol with_app_protocol "appProtocol" String,
         name with_name "name" String,
@@ -65,14 +65,14 @@ kind!(EndpointSlice namespaced);
 applies! { EndpointSlice: k8s_openapi::api::discovery::v1::EndpointSlice }
 
 object! {
-    /// A `ForNode`, as far as an applier sets it.
+    /// `ForNode`, as far as an applier sets it.
     ForNode {
         name with_name "name" String,
     }
 }
 
 object! {
-    /// A `ForZone`, as far as an applier sets it.
+    /// `ForZone`, as far as an applier sets it.
     ForZone {
         name with_name "name" String,
     }

@@ -32,7 +32,7 @@ kind!(Event namespaced);
 applies! { Event: k8s_openapi::api::events::v1::Event }
 
 object! {
-    /// A `EventSeries`, as far as an applier sets it.
+    /// `EventSeries`, as far as an applier sets it.
     EventSeries {
         count with_count "count" i32,
         last_observed_time with_last_observed_time "lastObservedTime" MicroTime,

@@ -6,7 +6,7 @@ use crate::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 object! {
-    /// A `ExemptPriorityLevelConfiguration`, as far as an applier sets it.
+    /// `ExemptPriorityLevelConfiguration`, as far as an applier sets it.
     ExemptPriorityLevelConfiguration {
         lendable_percent with_lendable_percent "lendablePercent" i32,
         nominal_concurrency_shares with_nominal_concurrency_shares "nominalConcurrencyShares" i32,
@@ -14,7 +14,7 @@ object! {
 }
 
 object! {
-    /// A `FlowDistinguisherMethod`, as far as an applier sets it.
+    /// `FlowDistinguisherMethod`, as far as an applier sets it.
     FlowDistinguisherMethod {
         type_ with_type "type" String,
     }
@@ -32,7 +32,7 @@ kind!(FlowSchema cluster);
 applies! { FlowSchema: k8s_openapi::api::flowcontrol::v1::FlowSchema }
 
 object! {
-    /// A `FlowSchemaCondition`, as far as an applier sets it.
+    /// `FlowSchemaCondition`, as far as an applier sets it.
     FlowSchemaCondition {
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
         message with_message "message" String,
@@ -43,7 +43,7 @@ object! {
 }
 
 object! {
-    /// A `FlowSchemaSpec`, as far as an applier sets it.
+    /// `FlowSchemaSpec`, as far as an applier sets it.
     FlowSchemaSpec {
         distinguisher_method with_distinguisher_method "distinguisherMethod" FlowDistinguisherMethod,
         matching_precedence with_matching_precedence "matchingPrecedence" i32,
@@ -54,7 +54,7 @@ object! {
 }
 
 object! {
-    /// A `FlowSchemaStatus`, as far as an applier sets it.
+    /// `FlowSchemaStatus`, as far as an applier sets it.
     FlowSchemaStatus {
         /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [FlowSchemaCondition],
@@ -62,14 +62,14 @@ object! {
 }
 
 object! {
-    /// A `GroupSubject`, as far as an applier sets it.
+    /// `GroupSubject`, as far as an applier sets it.
     GroupSubject {
         name with_name "name" String,
     }
 }
 
 object! {
-    /// A `LimitResponse`, as far as an applier sets it.
+    /// `LimitResponse`, as far as an applier sets it.
     LimitResponse {
         queuing with_queuing "queuing" QueuingConfiguration,
         type_ with_type "type" String,
@@ -77,7 +77,7 @@ object! {
 }
 
 object! {
-    /// A `LimitedPriorityLevelConfiguration`, as far as an applier sets it.
+    /// `LimitedPriorityLevelConfiguration`, as far as an applier sets it.
     LimitedPriorityLevelConfiguration {
         borrowing_limit_percent with_borrowing_limit_percent "borrowingLimitPercent" i32,
         lendable_percent with_lendable_percent "lendablePercent" i32,
@@ -87,7 +87,7 @@ object! {
 }
 
 object! {
-    /// A `NonResourcePolicyRule`, as far as an applier sets it.
+    /// `NonResourcePolicyRule`, as far as an applier sets it.
     NonResourcePolicyRule {
         /// Items are owned one by one.
         non_resource_urls with_non_resource_urls "nonResourceURLs" [String],
@@ -97,7 +97,7 @@ object! {
 }
 
 object! {
-    /// A `PolicyRulesWithSubjects`, as far as an applier sets it.
+    /// `PolicyRulesWithSubjects`, as far as an applier sets it.
     PolicyRulesWithSubjects {
         /// It has one owner as a whole.
         non_resource_rules with_non_resource_rules "nonResourceRules" [NonResourcePolicyRule],
@@ -120,7 +120,7 @@ kind!(PriorityLevelConfiguration cluster);
 applies! { PriorityLevelConfiguration: k8s_openapi::api::flowcontrol::v1::PriorityLevelConfiguration }
 
 object! {
-    /// A `PriorityLevelConfigurationCondition`, as far as an applier sets it.
+    /// `PriorityLevelConfigurationCondition`, as far as an applier sets it.
     PriorityLevelConfigurationCondition {
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
         message with_message "message" String,
@@ -131,14 +131,14 @@ object! {
 }
 
 object! {
-    /// A `PriorityLevelConfigurationReference`, as far as an applier sets it.
+    /// `PriorityLevelConfigurationReference`, as far as an applier sets it.
     PriorityLevelConfigurationReference {
         name with_name "name" String,
     }
 }
 
 object! {
-    /// A `PriorityLevelConfigurationSpec`, as far as an applier sets it.
+    /// `PriorityLevelConfigurationSpec`, as far as an applier sets it.
     PriorityLevelConfigurationSpec {
         exempt with_exempt "exempt" ExemptPriorityLevelConfiguration,
         limited with_limited "limited" LimitedPriorityLevelConfiguration,
@@ -147,7 +147,7 @@ object! {
 }
 
 object! {
-    /// A `PriorityLevelConfigurationStatus`, as far as an applier sets it.
+    /// `PriorityLevelConfigurationStatus`, as far as an applier sets it.
     PriorityLevelConfigurationStatus {
         /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [PriorityLevelConfigurationCondition],
@@ -155,7 +155,7 @@ object! {
 }
 
 object! {
-    /// A `QueuingConfiguration`, as far as an applier sets it.
+    /// `QueuingConfiguration`, as far as an applier sets it.
     QueuingConfiguration {
         hand_size with_hand_size "handSize" i32,
         queue_length_limit with_queue_length_limit "queueLengthLimit" i32,
@@ -164,7 +164,7 @@ object! {
 }
 
 object! {
-    /// A `ResourcePolicyRule`, as far as an applier sets it.
+    /// `ResourcePolicyRule`, as far as an applier sets it.
     ResourcePolicyRule {
         /// Items are owned one by one.
         api_groups with_api_groups "apiGroups" [String],
@@ -179,7 +179,7 @@ object! {
 }
 
 object! {
-    /// A `ServiceAccountSubject`, as far as an applier sets it.
+    /// `ServiceAccountSubject`, as far as an applier sets it.
     ServiceAccountSubject {
         name with_name "name" String,
         namespace with_namespace "namespace" String,
@@ -187,7 +187,7 @@ object! {
 }
 
 object! {
-    /// A `Subject`, as far as an applier sets it.
+    /// `Subject`, as far as an applier sets it.
     Subject {
         group with_group "group" GroupSubject,
         kind with_kind "kind" String,
@@ -197,7 +197,7 @@ object! {
 }
 
 object! {
-    /// A `UserSubject`, as far as an applier sets it.
+    /// `UserSubject`, as far as an applier sets it.
     UserSubject {
         name with_name "name" String,
     }

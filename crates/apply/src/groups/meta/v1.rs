@@ -5,7 +5,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 object! {
-    /// A `Condition`, as far as an applier sets it.
+    /// `Condition`, as far as an applier sets it.
     Condition {
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
         message with_message "message" String,
@@ -17,17 +17,15 @@ object! {
 }
 
 object! {
-    /// A `GroupResource`, as far as an applier sets it. Since 1.35.
+    /// `GroupResource`, as far as an applier sets it. Since 1.35.
     GroupResource {
-        /// Since 1.35.
         group with_group "group" String,
-        /// Since 1.35.
         resource with_resource "resource" String,
     }
 }
 
 object! {
-    /// A `LabelSelector`, as far as an applier sets it. It has one owner as a whole.
+    /// `LabelSelector`, as far as an applier sets it. It has one owner as a whole.
     LabelSelector {
         /// It has one owner as a whole.
         match_expressions with_match_expressions "matchExpressions" [LabelSelectorRequirement],
@@ -36,7 +34,7 @@ object! {
 }
 
 object! {
-    /// A `LabelSelectorRequirement`, as far as an applier sets it.
+    /// `LabelSelectorRequirement`, as far as an applier sets it.
     LabelSelectorRequirement {
         key with_key "key" String,
         operator with_operator "operator" String,
@@ -46,7 +44,7 @@ object! {
 }
 
 object! {
-    /// A `ObjectMeta`, as far as an applier sets it.
+    /// `ObjectMeta`, as far as an applier sets it.
     ObjectMeta {
         annotations with_annotations "annotations" {String},
         creation_timestamp with_creation_timestamp "creationTimestamp" Time,
@@ -67,7 +65,7 @@ object! {
 }
 
 object! {
-    /// A `OwnerReference`, as far as an applier sets it. It has one owner as a whole.
+    /// `OwnerReference`, as far as an applier sets it. It has one owner as a whole.
     OwnerReference {
         api_version with_api_version "apiVersion" String,
         block_owner_deletion with_block_owner_deletion "blockOwnerDeletion" bool,

@@ -9,7 +9,7 @@ use crate::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 object! {
-    /// A `HTTPIngressPath`, as far as an applier sets it.
+    /// `HTTPIngressPath`, as far as an applier sets it.
     HTTPIngressPath {
         backend with_backend "backend" IngressBackend,
         path with_path "path" String,
@@ -18,7 +18,7 @@ object! {
 }
 
 object! {
-    /// A `HTTPIngressRuleValue`, as far as an applier sets it.
+    /// `HTTPIngressRuleValue`, as far as an applier sets it.
     HTTPIngressRuleValue {
         /// It has one owner as a whole.
         paths with_paths "paths" [HTTPIngressPath],
@@ -36,14 +36,14 @@ kind!(IPAddress cluster);
 applies! { IPAddress: k8s_openapi::api::networking::v1::IPAddress }
 
 object! {
-    /// A `IPAddressSpec`, as far as an applier sets it.
+    /// `IPAddressSpec`, as far as an applier sets it.
     IPAddressSpec {
         parent_ref with_parent_ref "parentRef" ParentReference,
     }
 }
 
 object! {
-    /// A `IPBlock`, as far as an applier sets it.
+    /// `IPBlock`, as far as an applier sets it.
     IPBlock {
         cidr with_cidr "cidr" String,
         /// It has one owner as a whole.
@@ -63,7 +63,7 @@ kind!(Ingress namespaced);
 applies! { Ingress: k8s_openapi::api::networking::v1::Ingress }
 
 object! {
-    /// A `IngressBackend`, as far as an applier sets it.
+    /// `IngressBackend`, as far as an applier sets it.
     IngressBackend {
         resource with_resource "resource" TypedLocalObjectReference,
         service with_service "service" IngressServiceBackend,
@@ -81,7 +81,7 @@ kind!(IngressClass cluster);
 applies! { IngressClass: k8s_openapi::api::networking::v1::IngressClass }
 
 object! {
-    /// A `IngressClassParametersReference`, as far as an applier sets it.
+    /// `IngressClassParametersReference`, as far as an applier sets it.
     IngressClassParametersReference {
         api_group with_api_group "apiGroup" String,
         kind with_kind "kind" String,
@@ -92,7 +92,7 @@ object! {
 }
 
 object! {
-    /// A `IngressClassSpec`, as far as an applier sets it.
+    /// `IngressClassSpec`, as far as an applier sets it.
     IngressClassSpec {
         controller with_controller "controller" String,
         parameters with_parameters "parameters" IngressClassParametersReference,
@@ -100,7 +100,7 @@ object! {
 }
 
 object! {
-    /// A `IngressLoadBalancerIngress`, as far as an applier sets it.
+    /// `IngressLoadBalancerIngress`, as far as an applier sets it.
     IngressLoadBalancerIngress {
         hostname with_hostname "hostname" String,
         ip with_ip "ip" String,
@@ -110,7 +110,7 @@ object! {
 }
 
 object! {
-    /// A `IngressLoadBalancerStatus`, as far as an applier sets it.
+    /// `IngressLoadBalancerStatus`, as far as an applier sets it.
     IngressLoadBalancerStatus {
         /// It has one owner as a whole.
         ingress with_ingress "ingress" [IngressLoadBalancerIngress],
@@ -118,7 +118,7 @@ object! {
 }
 
 object! {
-    /// A `IngressPortStatus`, as far as an applier sets it.
+    /// `IngressPortStatus`, as far as an applier sets it.
     IngressPortStatus {
         error with_error "error" String,
         port with_port "port" i32,
@@ -128,7 +128,7 @@ object! {
 }
 
 object! {
-    /// A `IngressRule`, as far as an applier sets it.
+    /// `IngressRule`, as far as an applier sets it.
     IngressRule {
         host with_host "host" String,
         http with_http "http" HTTPIngressRuleValue,
@@ -136,7 +136,7 @@ object! {
 }
 
 object! {
-    /// A `IngressServiceBackend`, as far as an applier sets it.
+    /// `IngressServiceBackend`, as far as an applier sets it.
     IngressServiceBackend {
         name with_name "name" String,
         port with_port "port" ServiceBackendPort,
@@ -144,7 +144,7 @@ object! {
 }
 
 object! {
-    /// A `IngressSpec`, as far as an applier sets it.
+    /// `IngressSpec`, as far as an applier sets it.
     IngressSpec {
         default_backend with_default_backend "defaultBackend" IngressBackend,
         ingress_class_name with_ingress_class_name "ingressClassName" String,
@@ -156,14 +156,14 @@ object! {
 }
 
 object! {
-    /// A `IngressStatus`, as far as an applier sets it.
+    /// `IngressStatus`, as far as an applier sets it.
     IngressStatus {
         load_balancer with_load_balancer "loadBalancer" IngressLoadBalancerStatus,
     }
 }
 
 object! {
-    /// A `IngressTLS`, as far as an applier sets it.
+    /// `IngressTLS`, as far as an applier sets it.
     IngressTLS {
         /// It has one owner as a whole.
         hosts with_hosts "hosts" [String],
@@ -182,7 +182,7 @@ kind!(NetworkPolicy namespaced);
 applies! { NetworkPolicy: k8s_openapi::api::networking::v1::NetworkPolicy }
 
 object! {
-    /// A `NetworkPolicyEgressRule`, as far as an applier sets it.
+    /// `NetworkPolicyEgressRule`, as far as an applier sets it.
     NetworkPolicyEgressRule {
         /// It has one owner as a whole.
         ports with_ports "ports" [NetworkPolicyPort],
@@ -192,7 +192,7 @@ object! {
 }
 
 object! {
-    /// A `NetworkPolicyIngressRule`, as far as an applier sets it.
+    /// `NetworkPolicyIngressRule`, as far as an applier sets it.
     NetworkPolicyIngressRule {
         /// It has one owner as a whole.
         from with_from "from" [NetworkPolicyPeer],
@@ -202,7 +202,7 @@ object! {
 }
 
 object! {
-    /// A `NetworkPolicyPeer`, as far as an applier sets it.
+    /// `NetworkPolicyPeer`, as far as an applier sets it.
     NetworkPolicyPeer {
         ip_block with_ip_block "ipBlock" IPBlock,
         namespace_selector with_namespace_selector "namespaceSelector" LabelSelector,
@@ -211,7 +211,7 @@ object! {
 }
 
 object! {
-    /// A `NetworkPolicyPort`, as far as an applier sets it.
+    /// `NetworkPolicyPort`, as far as an applier sets it.
     NetworkPolicyPort {
         end_port with_end_port "endPort" i32,
         port with_port "port" IntOrString,
@@ -221,7 +221,7 @@ object! {
 }
 
 object! {
-    /// A `NetworkPolicySpec`, as far as an applier sets it.
+    /// `NetworkPolicySpec`, as far as an applier sets it.
     NetworkPolicySpec {
         /// It has one owner as a whole.
         egress with_egress "egress" [NetworkPolicyEgressRule],
@@ -234,7 +234,7 @@ object! {
 }
 
 object! {
-    /// A `ParentReference`, as far as an applier sets it.
+    /// `ParentReference`, as far as an applier sets it.
     ParentReference {
         group with_group "group" String,
         name with_name "name" String,
@@ -244,7 +244,7 @@ object! {
 }
 
 object! {
-    /// A `ServiceBackendPort`, as far as an applier sets it. It has one owner as a whole.
+    /// `ServiceBackendPort`, as far as an applier sets it. It has one owner as a whole.
     ServiceBackendPort {
         name with_name "name" String,
         number with_number "number" i32,
@@ -263,7 +263,7 @@ kind!(ServiceCIDR cluster);
 applies! { ServiceCIDR: k8s_openapi::api::networking::v1::ServiceCIDR }
 
 object! {
-    /// A `ServiceCIDRSpec`, as far as an applier sets it.
+    /// `ServiceCIDRSpec`, as far as an applier sets it.
     ServiceCIDRSpec {
         /// It has one owner as a whole.
         cidrs with_cidrs "cidrs" [String],
@@ -271,7 +271,7 @@ object! {
 }
 
 object! {
-    /// A `ServiceCIDRStatus`, as far as an applier sets it.
+    /// `ServiceCIDRStatus`, as far as an applier sets it.
     ServiceCIDRStatus {
         /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [Condition],

@@ -7,7 +7,7 @@ use crate::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
 object! {
-    /// A `Overhead`, as far as an applier sets it.
+    /// `Overhead`, as far as an applier sets it.
     Overhead {
         pod_fixed with_pod_fixed "podFixed" {Quantity},
     }
@@ -26,7 +26,7 @@ kind!(RuntimeClass cluster);
 applies! { RuntimeClass: k8s_openapi::api::node::v1::RuntimeClass }
 
 object! {
-    /// A `Scheduling`, as far as an applier sets it.
+    /// `Scheduling`, as far as an applier sets it.
     Scheduling {
         /// It has one owner as a whole.
         node_selector with_node_selector "nodeSelector" {String},

@@ -20,7 +20,7 @@ kind!(PodDisruptionBudget namespaced);
 applies! { PodDisruptionBudget: k8s_openapi::api::policy::v1::PodDisruptionBudget }
 
 object! {
-    /// A `PodDisruptionBudgetSpec`, as far as an applier sets it.
+    /// `PodDisruptionBudgetSpec`, as far as an applier sets it.
     PodDisruptionBudgetSpec {
         max_unavailable with_max_unavailable "maxUnavailable" IntOrString,
         min_available with_min_available "minAvailable" IntOrString,
@@ -31,7 +31,7 @@ object! {
 }
 
 object! {
-    /// A `PodDisruptionBudgetStatus`, as far as an applier sets it.
+    /// `PodDisruptionBudgetStatus`, as far as an applier sets it.
     PodDisruptionBudgetStatus {
         /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [Condition],

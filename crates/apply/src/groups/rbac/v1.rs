@@ -6,7 +6,7 @@ use crate::meta::v1::LabelSelector;
 use crate::meta::v1::ObjectMeta;
 
 object! {
-    /// A `AggregationRule`, as far as an applier sets it.
+    /// `AggregationRule`, as far as an applier sets it.
     AggregationRule {
         /// It has one owner as a whole.
         cluster_role_selectors with_cluster_role_selectors "clusterRoleSelectors" [LabelSelector],
@@ -38,7 +38,7 @@ kind!(ClusterRoleBinding cluster);
 applies! { ClusterRoleBinding: k8s_openapi::api::rbac::v1::ClusterRoleBinding }
 
 object! {
-    /// A `PolicyRule`, as far as an applier sets it.
+    /// `PolicyRule`, as far as an applier sets it.
     PolicyRule {
         /// It has one owner as a whole.
         api_groups with_api_groups "apiGroups" [String],
@@ -77,7 +77,7 @@ kind!(RoleBinding namespaced);
 applies! { RoleBinding: k8s_openapi::api::rbac::v1::RoleBinding }
 
 object! {
-    /// A `RoleRef`, as far as an applier sets it. It has one owner as a whole.
+    /// `RoleRef`, as far as an applier sets it. It has one owner as a whole.
     RoleRef {
         api_group with_api_group "apiGroup" String,
         kind with_kind "kind" String,
@@ -86,7 +86,7 @@ object! {
 }
 
 object! {
-    /// A `Subject`, as far as an applier sets it. It has one owner as a whole.
+    /// `Subject`, as far as an applier sets it. It has one owner as a whole.
     Subject {
         api_group with_api_group "apiGroup" String,
         kind with_kind "kind" String,

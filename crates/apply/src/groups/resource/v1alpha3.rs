@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 object! {
-    /// A `DeviceTaint`, as far as an applier sets it.
+    /// `DeviceTaint`, as far as an applier sets it.
     DeviceTaint {
         /// One of `NoExecute`, `NoSchedule`, `None`.
         effect with_effect "effect" String,
@@ -31,7 +31,7 @@ kind!(DeviceTaintRule cluster);
 applies! { DeviceTaintRule: k8s_openapi::api::resource::v1alpha3::DeviceTaintRule }
 
 object! {
-    /// A `DeviceTaintRuleSpec`, as far as an applier sets it.
+    /// `DeviceTaintRuleSpec`, as far as an applier sets it.
     DeviceTaintRuleSpec {
         device_selector with_device_selector "deviceSelector" DeviceTaintSelector,
         taint with_taint "taint" DeviceTaint,
@@ -39,15 +39,15 @@ object! {
 }
 
 object! {
-    /// A `DeviceTaintRuleStatus`, as far as an applier sets it. Since 1.35.
+    /// `DeviceTaintRuleStatus`, as far as an applier sets it. Since 1.35.
     DeviceTaintRuleStatus {
-        /// Items are owned one by one, by `type`. Since 1.35.
+        /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [Condition],
     }
 }
 
 object! {
-    /// A `DeviceTaintSelector`, as far as an applier sets it.
+    /// `DeviceTaintSelector`, as far as an applier sets it.
     DeviceTaintSelector {
         device with_device "device" String,
         driver with_driver "driver" String,
@@ -56,45 +56,31 @@ object! {
 }
 
 object! {
-    /// A `PartitionTypeStatus`, as far as an applier sets it. Since 1.37.
+    /// `PartitionTypeStatus`, as far as an applier sets it. Since 1.37.
     PartitionTypeStatus {
-        /// Since 1.37.
         allocatable with_allocatable "allocatable" i32,
-        /// Since 1.37.
         attribute with_attribute "attribute" String,
-        /// Since 1.37.
         total with_total "total" i32,
-        /// Since 1.37.
         type_ with_type "type" String,
     }
 }
 
 object! {
-    /// A `PoolStatus`, as far as an applier sets it. Since 1.36.
+    /// `PoolStatus`, as far as an applier sets it. Since 1.36.
     PoolStatus {
-        /// Since 1.36.
         allocated_devices with_allocated_devices "allocatedDevices" i32,
-        /// Since 1.36.
         available_devices with_available_devices "availableDevices" i32,
-        /// Since 1.36.
         driver with_driver "driver" String,
-        /// Since 1.36.
         generation with_generation "generation" i64,
-        /// Since 1.36.
         node_name with_node_name "nodeName" String,
         /// It has one owner as a whole. Since 1.37.
         partition_summary with_partition_summary "partitionSummary" [PartitionTypeStatus],
-        /// Since 1.36.
         pool_name with_pool_name "poolName" String,
-        /// Since 1.36.
         resource_slice_count with_resource_slice_count "resourceSliceCount" i32,
         /// Since 1.37.
         shareable_summary with_shareable_summary "shareableSummary" ShareableSummaryStatus,
-        /// Since 1.36.
         total_devices with_total_devices "totalDevices" i32,
-        /// Since 1.36.
         unavailable_devices with_unavailable_devices "unavailableDevices" i32,
-        /// Since 1.36.
         validation_error with_validation_error "validationError" String,
     }
 }
@@ -102,11 +88,8 @@ object! {
 object! {
     /// What an applier sets of a `ResourcePoolStatusRequest` of `resource.k8s.io/v1alpha3`. Since 1.36.
     ResourcePoolStatusRequest as "resource.k8s.io/v1alpha3" "ResourcePoolStatusRequest" {
-        /// Since 1.36.
         metadata with_metadata "metadata" ObjectMeta,
-        /// Since 1.36.
         spec with_spec "spec" ResourcePoolStatusRequestSpec,
-        /// Since 1.36.
         status with_status "status" ResourcePoolStatusRequestStatus,
     }
 }
@@ -114,53 +97,43 @@ kind!(ResourcePoolStatusRequest cluster);
 k8s_openapi::k8s_if_ge_1_36! { applies! { ResourcePoolStatusRequest: k8s_openapi::api::resource::v1alpha3::ResourcePoolStatusRequest } }
 
 object! {
-    /// A `ResourcePoolStatusRequestSpec`, as far as an applier sets it. Since 1.36.
+    /// `ResourcePoolStatusRequestSpec`, as far as an applier sets it. Since 1.36.
     ResourcePoolStatusRequestSpec {
         /// Since 1.37.
         default_partition_type_attribute with_default_partition_type_attribute "defaultPartitionTypeAttribute" String,
-        /// Since 1.36.
         driver with_driver "driver" String,
-        /// Since 1.36.
         limit with_limit "limit" i32,
-        /// Since 1.36.
         pool_name with_pool_name "poolName" String,
     }
 }
 
 object! {
-    /// A `ResourcePoolStatusRequestStatus`, as far as an applier sets it. Since 1.36.
+    /// `ResourcePoolStatusRequestStatus`, as far as an applier sets it. Since 1.36.
     ResourcePoolStatusRequestStatus {
-        /// Items are owned one by one, by `type`. Since 1.36.
+        /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [Condition],
-        /// Since 1.36.
         pool_count with_pool_count "poolCount" i32,
-        /// It has one owner as a whole. Since 1.36.
+        /// It has one owner as a whole.
         pools with_pools "pools" [PoolStatus],
     }
 }
 
 object! {
-    /// A `ShareableCapacityStatus`, as far as an applier sets it. Since 1.37.
+    /// `ShareableCapacityStatus`, as far as an applier sets it. Since 1.37.
     ShareableCapacityStatus {
-        /// Since 1.37.
         available with_available "available" Quantity,
-        /// Since 1.37.
         consumed with_consumed "consumed" Quantity,
-        /// Since 1.37.
         name with_name "name" String,
-        /// Since 1.37.
         total with_total "total" Quantity,
     }
 }
 
 object! {
-    /// A `ShareableSummaryStatus`, as far as an applier sets it. Since 1.37.
+    /// `ShareableSummaryStatus`, as far as an applier sets it. Since 1.37.
     ShareableSummaryStatus {
-        /// It has one owner as a whole. Since 1.37.
+        /// It has one owner as a whole.
         capacity with_capacity "capacity" [ShareableCapacityStatus],
-        /// Since 1.37.
         fully_available_devices with_fully_available_devices "fullyAvailableDevices" i32,
-        /// Since 1.37.
         partially_available_devices with_partially_available_devices "partiallyAvailableDevices" i32,
     }
 }

@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
 
 object! {
-    /// A `AllocatedDeviceStatus`, as far as an applier sets it.
+    /// `AllocatedDeviceStatus`, as far as an applier sets it.
     AllocatedDeviceStatus {
         /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [Condition],
@@ -25,7 +25,7 @@ object! {
 }
 
 object! {
-    /// A `AllocationResult`, as far as an applier sets it.
+    /// `AllocationResult`, as far as an applier sets it.
     AllocationResult {
         /// Since 1.34.
         allocation_timestamp with_allocation_timestamp "allocationTimestamp" Time,
@@ -35,7 +35,7 @@ object! {
 }
 
 object! {
-    /// A `BasicDevice`, as far as an applier sets it.
+    /// `BasicDevice`, as far as an applier sets it.
     BasicDevice {
         all_nodes with_all_nodes "allNodes" bool,
         /// Since 1.34.
@@ -60,53 +60,47 @@ object! {
 }
 
 object! {
-    /// A `CELDeviceSelector`, as far as an applier sets it.
+    /// `CELDeviceSelector`, as far as an applier sets it.
     CELDeviceSelector {
         expression with_expression "expression" String,
     }
 }
 
 object! {
-    /// A `CapacityRequestPolicy`, as far as an applier sets it. Since 1.34.
+    /// `CapacityRequestPolicy`, as far as an applier sets it. Since 1.34.
     CapacityRequestPolicy {
-        /// Since 1.34.
         default with_default "default" Quantity,
-        /// Since 1.34.
         valid_range with_valid_range "validRange" CapacityRequestPolicyRange,
-        /// It has one owner as a whole. Since 1.34.
+        /// It has one owner as a whole.
         valid_values with_valid_values "validValues" [Quantity],
     }
 }
 
 object! {
-    /// A `CapacityRequestPolicyRange`, as far as an applier sets it. Since 1.34.
+    /// `CapacityRequestPolicyRange`, as far as an applier sets it. Since 1.34.
     CapacityRequestPolicyRange {
-        /// Since 1.34.
         max with_max "max" Quantity,
-        /// Since 1.34.
         min with_min "min" Quantity,
-        /// Since 1.34.
         step with_step "step" Quantity,
     }
 }
 
 object! {
-    /// A `CapacityRequirements`, as far as an applier sets it. Since 1.34.
+    /// `CapacityRequirements`, as far as an applier sets it. Since 1.34.
     CapacityRequirements {
-        /// Since 1.34.
         requests with_requests "requests" {Quantity},
     }
 }
 
 object! {
-    /// A `Counter`, as far as an applier sets it.
+    /// `Counter`, as far as an applier sets it.
     Counter {
         value with_value "value" Quantity,
     }
 }
 
 object! {
-    /// A `CounterSet`, as far as an applier sets it.
+    /// `CounterSet`, as far as an applier sets it.
     CounterSet {
         counters with_counters "counters" {Counter},
         name with_name "name" String,
@@ -114,7 +108,7 @@ object! {
 }
 
 object! {
-    /// A `Device`, as far as an applier sets it.
+    /// `Device`, as far as an applier sets it.
     Device {
         basic with_basic "basic" BasicDevice,
         name with_name "name" String,
@@ -122,7 +116,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceAllocationConfiguration`, as far as an applier sets it.
+    /// `DeviceAllocationConfiguration`, as far as an applier sets it.
     DeviceAllocationConfiguration {
         opaque with_opaque "opaque" OpaqueDeviceConfiguration,
         /// It has one owner as a whole.
@@ -133,7 +127,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceAllocationResult`, as far as an applier sets it.
+    /// `DeviceAllocationResult`, as far as an applier sets it.
     DeviceAllocationResult {
         /// It has one owner as a whole.
         config with_config "config" [DeviceAllocationConfiguration],
@@ -143,7 +137,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceAttribute`, as far as an applier sets it.
+    /// `DeviceAttribute`, as far as an applier sets it.
     DeviceAttribute {
         bool with_bool "bool" bool,
         /// It has one owner as a whole. Since 1.36.
@@ -161,7 +155,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceCapacity`, as far as an applier sets it.
+    /// `DeviceCapacity`, as far as an applier sets it.
     DeviceCapacity {
         /// Since 1.34.
         request_policy with_request_policy "requestPolicy" CapacityRequestPolicy,
@@ -170,7 +164,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceClaim`, as far as an applier sets it.
+    /// `DeviceClaim`, as far as an applier sets it.
     DeviceClaim {
         /// It has one owner as a whole.
         config with_config "config" [DeviceClaimConfiguration],
@@ -182,7 +176,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceClaimConfiguration`, as far as an applier sets it.
+    /// `DeviceClaimConfiguration`, as far as an applier sets it.
     DeviceClaimConfiguration {
         opaque with_opaque "opaque" OpaqueDeviceConfiguration,
         /// It has one owner as a whole.
@@ -201,14 +195,14 @@ kind!(DeviceClass cluster);
 applies! { DeviceClass: k8s_openapi::api::resource::v1beta1::DeviceClass }
 
 object! {
-    /// A `DeviceClassConfiguration`, as far as an applier sets it.
+    /// `DeviceClassConfiguration`, as far as an applier sets it.
     DeviceClassConfiguration {
         opaque with_opaque "opaque" OpaqueDeviceConfiguration,
     }
 }
 
 object! {
-    /// A `DeviceClassSpec`, as far as an applier sets it.
+    /// `DeviceClassSpec`, as far as an applier sets it.
     DeviceClassSpec {
         /// It has one owner as a whole.
         config with_config "config" [DeviceClassConfiguration],
@@ -220,7 +214,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceConstraint`, as far as an applier sets it.
+    /// `DeviceConstraint`, as far as an applier sets it.
     DeviceConstraint {
         /// Since 1.34.
         distinct_attribute with_distinct_attribute "distinctAttribute" String,
@@ -231,7 +225,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceCounterConsumption`, as far as an applier sets it.
+    /// `DeviceCounterConsumption`, as far as an applier sets it.
     DeviceCounterConsumption {
         /// It has one owner as a whole. Since 1.37.
         compatibility_groups with_compatibility_groups "compatibilityGroups" [String],
@@ -241,17 +235,15 @@ object! {
 }
 
 object! {
-    /// A `DeviceDerivedAttribute`, as far as an applier sets it. Since 1.37.
+    /// `DeviceDerivedAttribute`, as far as an applier sets it. Since 1.37.
     DeviceDerivedAttribute {
-        /// Since 1.37.
         expression with_expression "expression" String,
-        /// Since 1.37.
         name with_name "name" String,
     }
 }
 
 object! {
-    /// A `DeviceRequest`, as far as an applier sets it.
+    /// `DeviceRequest`, as far as an applier sets it.
     DeviceRequest {
         admin_access with_admin_access "adminAccess" bool,
         allocation_mode with_allocation_mode "allocationMode" String,
@@ -272,7 +264,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceRequestAllocationResult`, as far as an applier sets it.
+    /// `DeviceRequestAllocationResult`, as far as an applier sets it.
     DeviceRequestAllocationResult {
         admin_access with_admin_access "adminAccess" bool,
         /// It has one owner as a whole. Since 1.34.
@@ -295,14 +287,14 @@ object! {
 }
 
 object! {
-    /// A `DeviceSelector`, as far as an applier sets it.
+    /// `DeviceSelector`, as far as an applier sets it.
     DeviceSelector {
         cel with_cel "cel" CELDeviceSelector,
     }
 }
 
 object! {
-    /// A `DeviceSubRequest`, as far as an applier sets it.
+    /// `DeviceSubRequest`, as far as an applier sets it.
     DeviceSubRequest {
         allocation_mode with_allocation_mode "allocationMode" String,
         /// Since 1.34.
@@ -320,7 +312,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceTaint`, as far as an applier sets it.
+    /// `DeviceTaint`, as far as an applier sets it.
     DeviceTaint {
         /// One of `NoExecute`, `NoSchedule`, `None`.
         effect with_effect "effect" String,
@@ -331,7 +323,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceToleration`, as far as an applier sets it.
+    /// `DeviceToleration`, as far as an applier sets it.
     DeviceToleration {
         /// One of `NoExecute`, `NoSchedule`, `None`.
         effect with_effect "effect" String,
@@ -344,7 +336,7 @@ object! {
 }
 
 object! {
-    /// A `NetworkDeviceData`, as far as an applier sets it.
+    /// `NetworkDeviceData`, as far as an applier sets it.
     NetworkDeviceData {
         hardware_address with_hardware_address "hardwareAddress" String,
         interface_name with_interface_name "interfaceName" String,
@@ -354,39 +346,32 @@ object! {
 }
 
 object! {
-    /// A `NodeAllocatableMapping`, as far as an applier sets it. Since 1.37.
+    /// `NodeAllocatableMapping`, as far as an applier sets it. Since 1.37.
     NodeAllocatableMapping {
-        /// Since 1.37.
         capacity_key with_capacity_key "capacityKey" String,
-        /// Since 1.37.
         capacity_multiplier with_capacity_multiplier "capacityMultiplier" Quantity,
-        /// Since 1.37.
         device_multiplier with_device_multiplier "deviceMultiplier" Quantity,
     }
 }
 
 object! {
-    /// A `NodeAllocatableOverhead`, as far as an applier sets it. Since 1.37.
+    /// `NodeAllocatableOverhead`, as far as an applier sets it. Since 1.37.
     NodeAllocatableOverhead {
-        /// Since 1.37.
         per_container with_per_container "perContainer" Quantity,
-        /// Since 1.37.
         per_pod with_per_pod "perPod" Quantity,
     }
 }
 
 object! {
-    /// A `NodeAllocatableResource`, as far as an applier sets it. Since 1.37.
+    /// `NodeAllocatableResource`, as far as an applier sets it. Since 1.37.
     NodeAllocatableResource {
-        /// Since 1.37.
         mapping with_mapping "mapping" NodeAllocatableMapping,
-        /// Since 1.37.
         overhead with_overhead "overhead" NodeAllocatableOverhead,
     }
 }
 
 object! {
-    /// A `OpaqueDeviceConfiguration`, as far as an applier sets it.
+    /// `OpaqueDeviceConfiguration`, as far as an applier sets it.
     OpaqueDeviceConfiguration {
         driver with_driver "driver" String,
         parameters with_parameters "parameters" Value,
@@ -405,7 +390,7 @@ kind!(ResourceClaim namespaced);
 applies! { ResourceClaim: k8s_openapi::api::resource::v1beta1::ResourceClaim }
 
 object! {
-    /// A `ResourceClaimConsumerReference`, as far as an applier sets it.
+    /// `ResourceClaimConsumerReference`, as far as an applier sets it.
     ResourceClaimConsumerReference {
         api_group with_api_group "apiGroup" String,
         name with_name "name" String,
@@ -415,14 +400,14 @@ object! {
 }
 
 object! {
-    /// A `ResourceClaimSpec`, as far as an applier sets it.
+    /// `ResourceClaimSpec`, as far as an applier sets it.
     ResourceClaimSpec {
         devices with_devices "devices" DeviceClaim,
     }
 }
 
 object! {
-    /// A `ResourceClaimStatus`, as far as an applier sets it.
+    /// `ResourceClaimStatus`, as far as an applier sets it.
     ResourceClaimStatus {
         allocation with_allocation "allocation" AllocationResult,
         /// Items are owned one by one, by `driver` and `device` and `pool` and `shareID`.
@@ -443,7 +428,7 @@ kind!(ResourceClaimTemplate namespaced);
 applies! { ResourceClaimTemplate: k8s_openapi::api::resource::v1beta1::ResourceClaimTemplate }
 
 object! {
-    /// A `ResourceClaimTemplateSpec`, as far as an applier sets it.
+    /// `ResourceClaimTemplateSpec`, as far as an applier sets it.
     ResourceClaimTemplateSpec {
         metadata with_metadata "metadata" ObjectMeta,
         spec with_spec "spec" ResourceClaimSpec,
@@ -451,7 +436,7 @@ object! {
 }
 
 object! {
-    /// A `ResourcePool`, as far as an applier sets it.
+    /// `ResourcePool`, as far as an applier sets it.
     ResourcePool {
         generation with_generation "generation" i64,
         name with_name "name" String,
@@ -470,7 +455,7 @@ kind!(ResourceSlice cluster);
 applies! { ResourceSlice: k8s_openapi::api::resource::v1beta1::ResourceSlice }
 
 object! {
-    /// A `ResourceSliceSpec`, as far as an applier sets it.
+    /// `ResourceSliceSpec`, as far as an applier sets it.
     ResourceSliceSpec {
         all_nodes with_all_nodes "allNodes" bool,
         /// It has one owner as a whole.

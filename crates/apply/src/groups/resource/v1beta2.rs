@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::Value;
 
 object! {
-    /// A `AllocatedDeviceStatus`, as far as an applier sets it.
+    /// `AllocatedDeviceStatus`, as far as an applier sets it.
     AllocatedDeviceStatus {
         /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [Condition],
@@ -25,7 +25,7 @@ object! {
 }
 
 object! {
-    /// A `AllocationResult`, as far as an applier sets it.
+    /// `AllocationResult`, as far as an applier sets it.
     AllocationResult {
         /// Since 1.34.
         allocation_timestamp with_allocation_timestamp "allocationTimestamp" Time,
@@ -35,53 +35,47 @@ object! {
 }
 
 object! {
-    /// A `CELDeviceSelector`, as far as an applier sets it.
+    /// `CELDeviceSelector`, as far as an applier sets it.
     CELDeviceSelector {
         expression with_expression "expression" String,
     }
 }
 
 object! {
-    /// A `CapacityRequestPolicy`, as far as an applier sets it. Since 1.34.
+    /// `CapacityRequestPolicy`, as far as an applier sets it. Since 1.34.
     CapacityRequestPolicy {
-        /// Since 1.34.
         default with_default "default" Quantity,
-        /// Since 1.34.
         valid_range with_valid_range "validRange" CapacityRequestPolicyRange,
-        /// It has one owner as a whole. Since 1.34.
+        /// It has one owner as a whole.
         valid_values with_valid_values "validValues" [Quantity],
     }
 }
 
 object! {
-    /// A `CapacityRequestPolicyRange`, as far as an applier sets it. Since 1.34.
+    /// `CapacityRequestPolicyRange`, as far as an applier sets it. Since 1.34.
     CapacityRequestPolicyRange {
-        /// Since 1.34.
         max with_max "max" Quantity,
-        /// Since 1.34.
         min with_min "min" Quantity,
-        /// Since 1.34.
         step with_step "step" Quantity,
     }
 }
 
 object! {
-    /// A `CapacityRequirements`, as far as an applier sets it. Since 1.34.
+    /// `CapacityRequirements`, as far as an applier sets it. Since 1.34.
     CapacityRequirements {
-        /// Since 1.34.
         requests with_requests "requests" {Quantity},
     }
 }
 
 object! {
-    /// A `Counter`, as far as an applier sets it.
+    /// `Counter`, as far as an applier sets it.
     Counter {
         value with_value "value" Quantity,
     }
 }
 
 object! {
-    /// A `CounterSet`, as far as an applier sets it.
+    /// `CounterSet`, as far as an applier sets it.
     CounterSet {
         counters with_counters "counters" {Counter},
         name with_name "name" String,
@@ -89,7 +83,7 @@ object! {
 }
 
 object! {
-    /// A `Device`, as far as an applier sets it.
+    /// `Device`, as far as an applier sets it.
     Device {
         all_nodes with_all_nodes "allNodes" bool,
         /// Since 1.34.
@@ -115,7 +109,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceAllocationConfiguration`, as far as an applier sets it.
+    /// `DeviceAllocationConfiguration`, as far as an applier sets it.
     DeviceAllocationConfiguration {
         opaque with_opaque "opaque" OpaqueDeviceConfiguration,
         /// It has one owner as a whole.
@@ -126,7 +120,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceAllocationResult`, as far as an applier sets it.
+    /// `DeviceAllocationResult`, as far as an applier sets it.
     DeviceAllocationResult {
         /// It has one owner as a whole.
         config with_config "config" [DeviceAllocationConfiguration],
@@ -136,7 +130,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceAttribute`, as far as an applier sets it.
+    /// `DeviceAttribute`, as far as an applier sets it.
     DeviceAttribute {
         bool with_bool "bool" bool,
         /// It has one owner as a whole. Since 1.36.
@@ -154,7 +148,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceCapacity`, as far as an applier sets it.
+    /// `DeviceCapacity`, as far as an applier sets it.
     DeviceCapacity {
         /// Since 1.34.
         request_policy with_request_policy "requestPolicy" CapacityRequestPolicy,
@@ -163,7 +157,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceClaim`, as far as an applier sets it.
+    /// `DeviceClaim`, as far as an applier sets it.
     DeviceClaim {
         /// It has one owner as a whole.
         config with_config "config" [DeviceClaimConfiguration],
@@ -175,7 +169,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceClaimConfiguration`, as far as an applier sets it.
+    /// `DeviceClaimConfiguration`, as far as an applier sets it.
     DeviceClaimConfiguration {
         opaque with_opaque "opaque" OpaqueDeviceConfiguration,
         /// It has one owner as a whole.
@@ -194,14 +188,14 @@ kind!(DeviceClass cluster);
 applies! { DeviceClass: k8s_openapi::api::resource::v1beta2::DeviceClass }
 
 object! {
-    /// A `DeviceClassConfiguration`, as far as an applier sets it.
+    /// `DeviceClassConfiguration`, as far as an applier sets it.
     DeviceClassConfiguration {
         opaque with_opaque "opaque" OpaqueDeviceConfiguration,
     }
 }
 
 object! {
-    /// A `DeviceClassSpec`, as far as an applier sets it.
+    /// `DeviceClassSpec`, as far as an applier sets it.
     DeviceClassSpec {
         /// It has one owner as a whole.
         config with_config "config" [DeviceClassConfiguration],
@@ -213,7 +207,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceConstraint`, as far as an applier sets it.
+    /// `DeviceConstraint`, as far as an applier sets it.
     DeviceConstraint {
         /// Since 1.34.
         distinct_attribute with_distinct_attribute "distinctAttribute" String,
@@ -224,7 +218,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceCounterConsumption`, as far as an applier sets it.
+    /// `DeviceCounterConsumption`, as far as an applier sets it.
     DeviceCounterConsumption {
         /// It has one owner as a whole. Since 1.37.
         compatibility_groups with_compatibility_groups "compatibilityGroups" [String],
@@ -234,17 +228,15 @@ object! {
 }
 
 object! {
-    /// A `DeviceDerivedAttribute`, as far as an applier sets it. Since 1.37.
+    /// `DeviceDerivedAttribute`, as far as an applier sets it. Since 1.37.
     DeviceDerivedAttribute {
-        /// Since 1.37.
         expression with_expression "expression" String,
-        /// Since 1.37.
         name with_name "name" String,
     }
 }
 
 object! {
-    /// A `DeviceRequest`, as far as an applier sets it.
+    /// `DeviceRequest`, as far as an applier sets it.
     DeviceRequest {
         exactly with_exactly "exactly" ExactDeviceRequest,
         /// It has one owner as a whole.
@@ -254,7 +246,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceRequestAllocationResult`, as far as an applier sets it.
+    /// `DeviceRequestAllocationResult`, as far as an applier sets it.
     DeviceRequestAllocationResult {
         admin_access with_admin_access "adminAccess" bool,
         /// It has one owner as a whole. Since 1.34.
@@ -277,14 +269,14 @@ object! {
 }
 
 object! {
-    /// A `DeviceSelector`, as far as an applier sets it.
+    /// `DeviceSelector`, as far as an applier sets it.
     DeviceSelector {
         cel with_cel "cel" CELDeviceSelector,
     }
 }
 
 object! {
-    /// A `DeviceSubRequest`, as far as an applier sets it.
+    /// `DeviceSubRequest`, as far as an applier sets it.
     DeviceSubRequest {
         allocation_mode with_allocation_mode "allocationMode" String,
         /// Since 1.34.
@@ -302,7 +294,7 @@ object! {
 }
 
 object! {
-    /// A `DeviceTaint`, as far as an applier sets it.
+    /// `DeviceTaint`, as far as an applier sets it.
     DeviceTaint {
         /// One of `NoExecute`, `NoSchedule`, `None`.
         effect with_effect "effect" String,
@@ -315,11 +307,8 @@ object! {
 object! {
     /// What an applier sets of a `DeviceTaintRule` of `resource.k8s.io/v1beta2`. Since 1.36.
     DeviceTaintRule as "resource.k8s.io/v1beta2" "DeviceTaintRule" {
-        /// Since 1.36.
         metadata with_metadata "metadata" ObjectMeta,
-        /// Since 1.36.
         spec with_spec "spec" DeviceTaintRuleSpec,
-        /// Since 1.36.
         status with_status "status" DeviceTaintRuleStatus,
     }
 }
@@ -327,37 +316,32 @@ kind!(DeviceTaintRule cluster);
 k8s_openapi::k8s_if_ge_1_36! { applies! { DeviceTaintRule: k8s_openapi::api::resource::v1beta2::DeviceTaintRule } }
 
 object! {
-    /// A `DeviceTaintRuleSpec`, as far as an applier sets it. Since 1.36.
+    /// `DeviceTaintRuleSpec`, as far as an applier sets it. Since 1.36.
     DeviceTaintRuleSpec {
-        /// Since 1.36.
         device_selector with_device_selector "deviceSelector" DeviceTaintSelector,
-        /// Since 1.36.
         taint with_taint "taint" DeviceTaint,
     }
 }
 
 object! {
-    /// A `DeviceTaintRuleStatus`, as far as an applier sets it. Since 1.36.
+    /// `DeviceTaintRuleStatus`, as far as an applier sets it. Since 1.36.
     DeviceTaintRuleStatus {
-        /// Items are owned one by one, by `type`. Since 1.36.
+        /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [Condition],
     }
 }
 
 object! {
-    /// A `DeviceTaintSelector`, as far as an applier sets it. Since 1.36.
+    /// `DeviceTaintSelector`, as far as an applier sets it. Since 1.36.
     DeviceTaintSelector {
-        /// Since 1.36.
         device with_device "device" String,
-        /// Since 1.36.
         driver with_driver "driver" String,
-        /// Since 1.36.
         pool with_pool "pool" String,
     }
 }
 
 object! {
-    /// A `DeviceToleration`, as far as an applier sets it.
+    /// `DeviceToleration`, as far as an applier sets it.
     DeviceToleration {
         /// One of `NoExecute`, `NoSchedule`, `None`.
         effect with_effect "effect" String,
@@ -370,7 +354,7 @@ object! {
 }
 
 object! {
-    /// A `ExactDeviceRequest`, as far as an applier sets it.
+    /// `ExactDeviceRequest`, as far as an applier sets it.
     ExactDeviceRequest {
         admin_access with_admin_access "adminAccess" bool,
         allocation_mode with_allocation_mode "allocationMode" String,
@@ -388,7 +372,7 @@ object! {
 }
 
 object! {
-    /// A `NetworkDeviceData`, as far as an applier sets it.
+    /// `NetworkDeviceData`, as far as an applier sets it.
     NetworkDeviceData {
         hardware_address with_hardware_address "hardwareAddress" String,
         interface_name with_interface_name "interfaceName" String,
@@ -398,39 +382,32 @@ object! {
 }
 
 object! {
-    /// A `NodeAllocatableMapping`, as far as an applier sets it. Since 1.37.
+    /// `NodeAllocatableMapping`, as far as an applier sets it. Since 1.37.
     NodeAllocatableMapping {
-        /// Since 1.37.
         capacity_key with_capacity_key "capacityKey" String,
-        /// Since 1.37.
         capacity_multiplier with_capacity_multiplier "capacityMultiplier" Quantity,
-        /// Since 1.37.
         device_multiplier with_device_multiplier "deviceMultiplier" Quantity,
     }
 }
 
 object! {
-    /// A `NodeAllocatableOverhead`, as far as an applier sets it. Since 1.37.
+    /// `NodeAllocatableOverhead`, as far as an applier sets it. Since 1.37.
     NodeAllocatableOverhead {
-        /// Since 1.37.
         per_container with_per_container "perContainer" Quantity,
-        /// Since 1.37.
         per_pod with_per_pod "perPod" Quantity,
     }
 }
 
 object! {
-    /// A `NodeAllocatableResource`, as far as an applier sets it. Since 1.37.
+    /// `NodeAllocatableResource`, as far as an applier sets it. Since 1.37.
     NodeAllocatableResource {
-        /// Since 1.37.
         mapping with_mapping "mapping" NodeAllocatableMapping,
-        /// Since 1.37.
         overhead with_overhead "overhead" NodeAllocatableOverhead,
     }
 }
 
 object! {
-    /// A `OpaqueDeviceConfiguration`, as far as an applier sets it.
+    /// `OpaqueDeviceConfiguration`, as far as an applier sets it.
     OpaqueDeviceConfiguration {
         driver with_driver "driver" String,
         parameters with_parameters "parameters" Value,
@@ -449,7 +426,7 @@ kind!(ResourceClaim namespaced);
 applies! { ResourceClaim: k8s_openapi::api::resource::v1beta2::ResourceClaim }
 
 object! {
-    /// A `ResourceClaimConsumerReference`, as far as an applier sets it.
+    /// `ResourceClaimConsumerReference`, as far as an applier sets it.
     ResourceClaimConsumerReference {
         api_group with_api_group "apiGroup" String,
         name with_name "name" String,
@@ -459,14 +436,14 @@ object! {
 }
 
 object! {
-    /// A `ResourceClaimSpec`, as far as an applier sets it.
+    /// `ResourceClaimSpec`, as far as an applier sets it.
     ResourceClaimSpec {
         devices with_devices "devices" DeviceClaim,
     }
 }
 
 object! {
-    /// A `ResourceClaimStatus`, as far as an applier sets it.
+    /// `ResourceClaimStatus`, as far as an applier sets it.
     ResourceClaimStatus {
         allocation with_allocation "allocation" AllocationResult,
         /// Items are owned one by one, by `driver` and `device` and `pool` and `shareID`.
@@ -487,7 +464,7 @@ kind!(ResourceClaimTemplate namespaced);
 applies! { ResourceClaimTemplate: k8s_openapi::api::resource::v1beta2::ResourceClaimTemplate }
 
 object! {
-    /// A `ResourceClaimTemplateSpec`, as far as an applier sets it.
+    /// `ResourceClaimTemplateSpec`, as far as an applier sets it.
     ResourceClaimTemplateSpec {
         metadata with_metadata "metadata" ObjectMeta,
         spec with_spec "spec" ResourceClaimSpec,
@@ -495,7 +472,7 @@ object! {
 }
 
 object! {
-    /// A `ResourcePool`, as far as an applier sets it.
+    /// `ResourcePool`, as far as an applier sets it.
     ResourcePool {
         generation with_generation "generation" i64,
         name with_name "name" String,
@@ -514,7 +491,7 @@ kind!(ResourceSlice cluster);
 applies! { ResourceSlice: k8s_openapi::api::resource::v1beta2::ResourceSlice }
 
 object! {
-    /// A `ResourceSliceSpec`, as far as an applier sets it.
+    /// `ResourceSliceSpec`, as far as an applier sets it.
     ResourceSliceSpec {
         all_nodes with_all_nodes "allNodes" bool,
         /// It has one owner as a whole.

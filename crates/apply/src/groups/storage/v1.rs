@@ -20,7 +20,7 @@ kind!(CSIDriver cluster);
 applies! { CSIDriver: k8s_openapi::api::storage::v1::CSIDriver }
 
 object! {
-    /// A `CSIDriverSpec`, as far as an applier sets it.
+    /// `CSIDriverSpec`, as far as an applier sets it.
     CSIDriverSpec {
         attach_required with_attach_required "attachRequired" bool,
         fs_group_policy with_fs_group_policy "fsGroupPolicy" String,
@@ -53,7 +53,7 @@ kind!(CSINode cluster);
 applies! { CSINode: k8s_openapi::api::storage::v1::CSINode }
 
 object! {
-    /// A `CSINodeDriver`, as far as an applier sets it.
+    /// `CSINodeDriver`, as far as an applier sets it.
     CSINodeDriver {
         allocatable with_allocatable "allocatable" VolumeNodeResources,
         name with_name "name" String,
@@ -64,7 +64,7 @@ object! {
 }
 
 object! {
-    /// A `CSINodeSpec`, as far as an applier sets it.
+    /// `CSINodeSpec`, as far as an applier sets it.
     CSINodeSpec {
         /// Items are owned one by one, by `name`.
         drivers with_drivers "drivers" [CSINodeDriver],
@@ -72,9 +72,9 @@ object! {
 }
 
 object! {
-    /// A `CSINodeStatus`, as far as an applier sets it. Since 1.37.
+    /// `CSINodeStatus`, as far as an applier sets it. Since 1.37.
     CSINodeStatus {
-        /// Items are owned one by one, by `name`. Since 1.37.
+        /// Items are owned one by one, by `name`.
         storage_health with_storage_health "storageHealth" [StorageHealth],
     }
 }
@@ -113,35 +113,31 @@ kind!(StorageClass cluster);
 applies! { StorageClass: k8s_openapi::api::storage::v1::StorageClass }
 
 object! {
-    /// A `StorageHealth`, as far as an applier sets it. Since 1.37.
+    /// `StorageHealth`, as far as an applier sets it. Since 1.37.
     StorageHealth {
-        /// It has one owner as a whole. Since 1.37.
+        /// It has one owner as a whole.
         health_conditions with_health_conditions "healthConditions" [StorageHealthCondition],
-        /// Since 1.37.
         name with_name "name" String,
     }
 }
 
 object! {
-    /// A `StorageHealthCondition`, as far as an applier sets it. Since 1.37.
+    /// `StorageHealthCondition`, as far as an applier sets it. Since 1.37.
     StorageHealthCondition {
-        /// One of `ReadOnlyMany`, `ReadWriteMany`, `ReadWriteOnce`, `ReadWriteOncePod`. Since 1.37.
+        /// One of `ReadOnlyMany`, `ReadWriteMany`, `ReadWriteOnce`, `ReadWriteOncePod`.
         access_mode with_access_mode "accessMode" String,
-        /// Since 1.37.
         last_transition_time with_last_transition_time "lastTransitionTime" Time,
-        /// Since 1.37.
         message with_message "message" String,
-        /// Since 1.37.
         reason with_reason "reason" String,
-        /// One of `StorageDegraded`, `StorageUnreachable`. Since 1.37.
+        /// One of `StorageDegraded`, `StorageUnreachable`.
         status with_status "status" String,
-        /// One of `Block`, `Filesystem`. Since 1.37.
+        /// One of `Block`, `Filesystem`.
         volume_mode with_volume_mode "volumeMode" String,
     }
 }
 
 object! {
-    /// A `TokenRequest`, as far as an applier sets it.
+    /// `TokenRequest`, as far as an applier sets it.
     TokenRequest {
         audience with_audience "audience" String,
         expiration_seconds with_expiration_seconds "expirationSeconds" i64,
@@ -160,7 +156,7 @@ kind!(VolumeAttachment cluster);
 applies! { VolumeAttachment: k8s_openapi::api::storage::v1::VolumeAttachment }
 
 object! {
-    /// A `VolumeAttachmentSource`, as far as an applier sets it.
+    /// `VolumeAttachmentSource`, as far as an applier sets it.
     VolumeAttachmentSource {
         inline_volume_spec with_inline_volume_spec "inlineVolumeSpec" PersistentVolumeSpec,
         persistent_volume_name with_persistent_volume_name "persistentVolumeName" String,
@@ -168,7 +164,7 @@ object! {
 }
 
 object! {
-    /// A `VolumeAttachmentSpec`, as far as an applier sets it.
+    /// `VolumeAttachmentSpec`, as far as an applier sets it.
     VolumeAttachmentSpec {
         attacher with_attacher "attacher" String,
         node_name with_node_name "nodeName" String,
@@ -177,7 +173,7 @@ object! {
 }
 
 object! {
-    /// A `VolumeAttachmentStatus`, as far as an applier sets it.
+    /// `VolumeAttachmentStatus`, as far as an applier sets it.
     VolumeAttachmentStatus {
         attach_error with_attach_error "attachError" VolumeError,
         attached with_attached "attached" bool,
@@ -189,11 +185,8 @@ object! {
 object! {
     /// What an applier sets of a `VolumeAttributesClass` of `storage.k8s.io/v1`. Since 1.34.
     VolumeAttributesClass as "storage.k8s.io/v1" "VolumeAttributesClass" {
-        /// Since 1.34.
         driver_name with_driver_name "driverName" String,
-        /// Since 1.34.
         metadata with_metadata "metadata" ObjectMeta,
-        /// Since 1.34.
         parameters with_parameters "parameters" {String},
     }
 }
@@ -201,7 +194,7 @@ kind!(VolumeAttributesClass cluster);
 k8s_openapi::k8s_if_ge_1_34! { applies! { VolumeAttributesClass: k8s_openapi::api::storage::v1::VolumeAttributesClass } }
 
 object! {
-    /// A `VolumeError`, as far as an applier sets it.
+    /// `VolumeError`, as far as an applier sets it.
     VolumeError {
         error_code with_error_code "errorCode" i32,
         message with_message "message" String,
@@ -210,7 +203,7 @@ object! {
 }
 
 object! {
-    /// A `VolumeNodeResources`, as far as an applier sets it.
+    /// `VolumeNodeResources`, as far as an applier sets it.
     VolumeNodeResources {
         count with_count "count" i32,
     }

@@ -9,11 +9,8 @@ use crate::meta::v1::ObjectMeta;
 object! {
     /// What an applier sets of a `StorageVersionMigration` of `storagemigration.k8s.io/v1`. Since 1.37.
     StorageVersionMigration as "storagemigration.k8s.io/v1" "StorageVersionMigration" {
-        /// Since 1.37.
         metadata with_metadata "metadata" ObjectMeta,
-        /// Since 1.37.
         spec with_spec "spec" StorageVersionMigrationSpec,
-        /// Since 1.37.
         status with_status "status" StorageVersionMigrationStatus,
     }
 }
@@ -21,19 +18,17 @@ kind!(StorageVersionMigration cluster);
 k8s_openapi::k8s_if_ge_1_37! { applies! { StorageVersionMigration: k8s_openapi::api::storagemigration::v1::StorageVersionMigration } }
 
 object! {
-    /// A `StorageVersionMigrationSpec`, as far as an applier sets it. Since 1.37.
+    /// `StorageVersionMigrationSpec`, as far as an applier sets it. Since 1.37.
     StorageVersionMigrationSpec {
-        /// Since 1.37.
         resource with_resource "resource" GroupResource,
     }
 }
 
 object! {
-    /// A `StorageVersionMigrationStatus`, as far as an applier sets it. Since 1.37.
+    /// `StorageVersionMigrationStatus`, as far as an applier sets it. Since 1.37.
     StorageVersionMigrationStatus {
-        /// Items are owned one by one, by `type`. Since 1.37.
+        /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [Condition],
-        /// Since 1.37.
         resource_version with_resource_version "resourceVersion" String,
     }
 }

@@ -9,11 +9,8 @@ use crate::meta::v1::ObjectMeta;
 object! {
     /// What an applier sets of a `StorageVersionMigration` of `storagemigration.k8s.io/v1beta1`. Since 1.35.
     StorageVersionMigration as "storagemigration.k8s.io/v1beta1" "StorageVersionMigration" {
-        /// Since 1.35.
         metadata with_metadata "metadata" ObjectMeta,
-        /// Since 1.35.
         spec with_spec "spec" StorageVersionMigrationSpec,
-        /// Since 1.35.
         status with_status "status" StorageVersionMigrationStatus,
     }
 }
@@ -21,19 +18,17 @@ kind!(StorageVersionMigration cluster);
 k8s_openapi::k8s_if_ge_1_35! { applies! { StorageVersionMigration: k8s_openapi::api::storagemigration::v1beta1::StorageVersionMigration } }
 
 object! {
-    /// A `StorageVersionMigrationSpec`, as far as an applier sets it. Since 1.35.
+    /// `StorageVersionMigrationSpec`, as far as an applier sets it. Since 1.35.
     StorageVersionMigrationSpec {
-        /// Since 1.35.
         resource with_resource "resource" GroupResource,
     }
 }
 
 object! {
-    /// A `StorageVersionMigrationStatus`, as far as an applier sets it. Since 1.35.
+    /// `StorageVersionMigrationStatus`, as far as an applier sets it. Since 1.35.
     StorageVersionMigrationStatus {
-        /// Items are owned one by one, by `type`. Since 1.35.
+        /// Items are owned one by one, by `type`.
         conditions with_conditions "conditions" [Condition],
-        /// Since 1.35.
         resource_version with_resource_version "resourceVersion" String,
     }
 }
