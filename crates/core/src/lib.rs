@@ -54,7 +54,11 @@ pub use options::{
     DeleteOptions, FieldValidation, InvalidOption, ListOptions, Preconditions, PropagationPolicy,
     VersionMatch, WriteOptions,
 };
-pub use owner::{controller_of, is_controlled_by, owner_reference};
+pub use owner::{
+    OwnerError, controller_of, is_controlled_by, object_reference, object_reference_as, owner_reference,
+    remove_owner_reference, set_controller_reference, set_controller_reference_as, set_owner_reference,
+    set_owner_reference_as,
+};
 pub use patch::{Patch, PatchKind};
 pub use quantity::{ParseQuantityError, Quantity};
 pub use resource::{Cluster, Namespaced, Resource, ScopeKind, StaticResource};

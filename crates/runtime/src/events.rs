@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::{Event, EventSeries};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kubewright_client::{Api, Client, Error, Patch, WriteOptions};
-use kubewright_core::{ObjectMeta, StaticResource};
+use kubewright_core::{ObjectMeta, StaticResource, object_reference};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -107,21 +107,6 @@ impl EventRecorder {
             controller: controller.into(),
             ..self.clone()
         }
-    }
-}
-
-/// A reference to an object, for events.
-#[must_use]
-pub fn object_reference<K: StaticResource>(object: &K) -> ObjectReference {
-    let metadata = object.metadata();
-    ObjectReference {
-        api_version: Some(K::api_resource().api_version()),
-        kind: Some(K::KIND.to_owned()),
-        name: metadata.name.clone(),
-        namespace: metadata.namespace.clone(),
-        resource_version: metadata.resource_version.clone(),
-        uid: metadata.uid.clone(),
-        field_path: None,
     }
 }
 

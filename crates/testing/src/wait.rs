@@ -1,11 +1,11 @@
 //! Waiting until something holds of an object: by watching it, never by sleeping.
 
-use kubewright_client::{Api, ListOptions};
-use kubewright_core::{ApiResource, DynamicObject, FieldSelector, Resource, Scope, WatchEvent};
+use kubewright_client::Api;
+use kubewright_client::helpers::WaitError;
+use kubewright_core::{ApiResource, DynamicObject, Resource, Scope};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::time::{Instant, timeout_at};
 
 use crate::{TestEnv, TestEnvError};
 
@@ -24,62 +24,23 @@ impl TestEnv {
     where
         K: Resource + Serialize + DeserializeOwned + Send + 'static,
     {
-        let deadline = Instant::now() + self.wait_limit;
-        let mut last = None;
-        match timeout_at(deadline, watch_until(api, name, &mut holds, &mut last)).await {
-            Ok(result) => {
-                result?;
-                Ok(last)
-            }
+        // What there was last is worth more to a reader of the failure than its version.
+        let mut last = "absent".to_owned();
+        let seen = |object: Option<&K>| {
+            last = object.map_or_else(
+                || "absent".to_owned(),
+                |object| serde_json::to_string(object).unwrap_or_default(),
+            );
+            holds(object)
+        };
+        match api.wait_for(name, self.wait_limit, seen).await {
+            Ok(object) => Ok(object),
+            Err(WaitError::Client(error)) => Err(error.into()),
             Err(_) => Err(TestEnvError::TimedOut {
                 what: format!("the condition on {} {name}", api.resource().plural),
                 limit: self.wait_limit,
-                last: last.map_or_else(
-                    || "absent".to_owned(),
-                    |object| serde_json::to_string(&object).unwrap_or_default(),
-                ),
+                last,
             }),
-        }
-    }
-}
-
-/// Reads the object and then follows it, anew whenever the server ends the watch.
-async fn watch_until<K>(
-    api: &Api<K>,
-    name: &str,
-    holds: &mut impl FnMut(Option<&K>) -> bool,
-    last: &mut Option<K>,
-) -> Result<(), TestEnvError>
-where
-    K: Resource + Serialize + DeserializeOwned + Send + 'static,
-{
-    let select = ListOptions {
-        field_selector: FieldSelector::equals("metadata.name", name),
-        ..ListOptions::default()
-    };
-    loop {
-        // The watch begins at the version of the list, so nothing is missed in between.
-        let list = api.list(&select).await?;
-        *last = list.items.into_iter().next();
-        if holds(last.as_ref()) {
-            return Ok(());
-        }
-        let from = ListOptions {
-            resource_version: list.metadata.resource_version,
-            ..select.clone()
-        };
-        let mut watch = api.watch(&from).await?;
-        while let Some(event) = watch.next().await {
-            *last = match event {
-                Ok(WatchEvent::Added(object) | WatchEvent::Modified(object)) => Some(object),
-                Ok(WatchEvent::Deleted(_)) => None,
-                Ok(_) => continue,
-                // Too old a version, or a lost connection: the list tells where things stand.
-                Err(_) => break,
-            };
-            if holds(last.as_ref()) {
-                return Ok(());
-            }
         }
     }
 }

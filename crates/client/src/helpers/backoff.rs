@@ -73,13 +73,9 @@ impl Default for Backoff {
 /// # Errors
 ///
 /// What `attempt` fails with.
-pub async fn retry_on_conflict<T, F>(
-    backoff: Backoff,
-    mut attempt: impl FnMut() -> F + Send,
-) -> Result<T, Error>
+pub async fn retry_on_conflict<T, F>(backoff: Backoff, mut attempt: impl FnMut() -> F) -> Result<T, Error>
 where
-    T: Send,
-    F: Future<Output = Result<T, Error>> + Send,
+    F: Future<Output = Result<T, Error>>,
 {
     for pause in backoff.pauses(fastrand::f64) {
         match attempt().await {

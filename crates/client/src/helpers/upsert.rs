@@ -56,7 +56,7 @@ where
         &self,
         name: &str,
         options: &WriteOptions,
-        change: impl FnMut(&mut K) + Send,
+        change: impl FnMut(&mut K),
     ) -> Result<Written<K>, Error> {
         self.create_or(Way::Replace, name, options, change).await
     }
@@ -71,7 +71,7 @@ where
         &self,
         name: &str,
         options: &WriteOptions,
-        change: impl FnMut(&mut K) + Send,
+        change: impl FnMut(&mut K),
     ) -> Result<Written<K>, Error> {
         self.create_or(Way::Patch, name, options, change).await
     }
@@ -81,7 +81,7 @@ where
         way: Way,
         name: &str,
         options: &WriteOptions,
-        mut change: impl FnMut(&mut K) + Send,
+        mut change: impl FnMut(&mut K),
     ) -> Result<Written<K>, Error> {
         let mut pauses = Backoff::CONTENDED.pauses(fastrand::f64);
         loop {
@@ -101,7 +101,7 @@ where
         way: Way,
         name: &str,
         options: &WriteOptions,
-        change: &mut (impl FnMut(&mut K) + Send),
+        change: &mut impl FnMut(&mut K),
     ) -> Result<Written<K>, Error> {
         let Some(before) = self.get_opt(name).await? else {
             let mut object = K::default();

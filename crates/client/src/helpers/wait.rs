@@ -95,7 +95,7 @@ where
         &self,
         name: &str,
         timeout: Duration,
-        mut holds: impl FnMut(Option<&K>) -> bool + Send,
+        mut holds: impl FnMut(Option<&K>) -> bool,
     ) -> Result<Option<K>, WaitError> {
         let mut waiting = Waiting {
             last: None,
@@ -123,7 +123,7 @@ where
     async fn follow_until(
         &self,
         name: &str,
-        holds: &mut (impl FnMut(Option<&K>) -> bool + Send),
+        holds: &mut impl FnMut(Option<&K>) -> bool,
         waiting: &mut Waiting<K>,
     ) -> Result<(), Error> {
         loop {
@@ -143,7 +143,7 @@ where
     async fn follow_once(
         &self,
         name: &str,
-        holds: &mut (impl FnMut(Option<&K>) -> bool + Send),
+        holds: &mut impl FnMut(Option<&K>) -> bool,
         waiting: &mut Waiting<K>,
     ) -> Result<bool, Error> {
         let select = ListOptions {
