@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
+use kubewright_cache::Cached;
 use kubewright_client::{Api, ApplyConflicts, ApplyOptions};
 use kubewright_core::{LabelSelector, ObjectKey, ParseSelectorError, Untyped};
 use kubewright_runtime::{Context, Controller, Error, Outcome, Reconciler, Request, Right, Verb};
@@ -24,11 +25,7 @@ struct Aggregation;
 
 impl Reconciler for Aggregation {
     async fn reconcile(&self, ctx: &Context, _: Request) -> Result<Outcome, Error> {
-        let cached = ctx.lister::<ClusterRole>()?.list().await?;
-        let roles = cached
-            .iter()
-            .filter_map(|role| Some((role.name().to_owned(), role.object().ok()?)));
-        let roles: BTreeMap<String, Arc<ClusterRole>> = roles.collect();
+        let roles = concerned(&ctx.lister::<ClusterRole>()?.list().await?);
         let mut failure = None;
         for (name, rules) in changes(&roles) {
             let done = match rules {
@@ -45,6 +42,32 @@ impl Reconciler for Aggregation {
             Some(error) => Err(error),
         }
     }
+}
+
+/// The roles that take in others, and those that they may take in. Of the others, which are most, no more is decoded than their labels.
+fn concerned(all: &[Cached<ClusterRole>]) -> BTreeMap<String, Arc<ClusterRole>> {
+    let gathers = |role: &Cached<ClusterRole>| {
+        std::str::from_utf8(&role.raw()).is_ok_and(|text| text.contains("\"aggregationRule\""))
+    };
+    let decoded = |role: &Cached<ClusterRole>| Some((role.name().to_owned(), role.object().ok()?));
+    let mut roles: BTreeMap<String, Arc<ClusterRole>> = all
+        .iter()
+        .filter(|role| gathers(role))
+        .filter_map(decoded)
+        .collect();
+    let rules = roles.values().filter_map(|role| role.aggregation_rule.as_ref());
+    let selectors = rules.flat_map(|rule| rule.cluster_role_selectors.iter().flatten());
+    let selectors: Vec<LabelSelector> = selectors
+        .filter_map(|selector| LabelSelector::from_spec(selector).ok())
+        .collect();
+    let is_selected = |role: &&Cached<ClusterRole>| {
+        let metadata = role.metadata();
+        let labels = metadata.labels.as_ref();
+        let label = |key: &str| labels.and_then(|labels| labels.get(key)).map(String::as_str);
+        selectors.iter().any(|selector| selector.matches(label))
+    };
+    roles.extend(all.iter().filter(is_selected).filter_map(decoded));
+    roles
 }
 
 async fn apply(ctx: &Context, name: &str, rules: &[PolicyRule]) -> Result<(), Error> {
@@ -188,6 +211,33 @@ mod tests {
             &[hammer, itself, outer],
             &[("all", &["get"]), ("outer", &["get", "watch"])],
         );
+    }
+
+    #[test]
+    fn which_roles_are_looked_at() {
+        let cached = |role: &Value| {
+            let mut stored = role.clone();
+            stored["metadata"]["uid"] = "u".into();
+            stored["metadata"]["resourceVersion"] = "1".into();
+            Cached::<ClusterRole>::from_json(stored.to_string().as_bytes()).unwrap()
+        };
+        let mut absent = role("absent", &[], &[], Some(&[]));
+        absent["aggregationRule"]["clusterRoleSelectors"] =
+            json!([{"matchExpressions": [{"key": "c", "operator": "DoesNotExist"}]}]);
+        let all = [
+            role("all", &[], &[], Some(&["a"])),
+            role("one", &["a"], &["get"], None),
+            role("other", &["c"], &["get"], None),
+            role("plain", &[], &["get"], None),
+        ];
+        let names = |roles: &[Value]| {
+            let roles: Vec<_> = roles.iter().map(cached).collect();
+            concerned(&roles).into_keys().collect::<Vec<_>>()
+        };
+        assert_eq!(names(&all), ["all", "one"]);
+        assert_eq!(names(&all[1..]), [""; 0]);
+        let more: Vec<Value> = all.into_iter().chain([absent]).collect();
+        assert_eq!(names(&more), ["absent", "all", "one", "plain"]);
     }
 
     #[test]

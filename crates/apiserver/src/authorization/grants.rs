@@ -173,12 +173,23 @@ fn everything() -> [PolicyRule; 2] {
 
 /// Whether nothing is changed but what the garbage collector has to change so that the object can go.
 fn differs_for_collection_alone(new: &Value, old: &Value) -> bool {
+    // What is empty is as what is not there (`equality.Semantic`).
+    let is_set = |value: &Value| match value {
+        Value::Null => false,
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        _ => true,
+    };
     let bare = |object: &Value| {
         let mut object = object.clone();
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
             for field in ["ownerReferences", "finalizers", "selfLink", "managedFields"] {
                 metadata.remove(field);
             }
+            metadata.retain(|_, value| is_set(value));
+        }
+        if let Some(members) = object.as_object_mut() {
+            members.retain(|_, value| is_set(value));
         }
         object
     };
@@ -303,6 +314,9 @@ mod tests {
         freed["metadata"]["finalizers"] = json!(["x/y"]);
         freed["metadata"]["ownerReferences"] = json!([{"name": "n"}]);
         freed["metadata"]["managedFields"] = json!([{}]);
+        check("nobody", "roles", "ns", "r", (&freed, Some(&old)), Ok(()));
+        freed["subjects"] = json!([]);
+        freed["metadata"]["annotations"] = json!({});
         check("nobody", "roles", "ns", "r", (&freed, Some(&old)), Ok(()));
         freed["metadata"]["labels"] = json!({});
         let refused = "user \"nobody\" (groups=[\"a\" \"b\"]) is attempting to grant RBAC permissions not currently held:\n\

@@ -63,13 +63,14 @@ fn creation<'a>(call: &'a Call<'_>, object: &Value, options: &'a WriteOptions) -
     Attributes::new(call, Operation::Create, Some(object), None, options)
 }
 
-/// Lets admission look at an object that is to be deleted.
+/// Lets admission look at an object that is to be deleted. It is told the name in the path: none, where a collection is deleted (apiserver
+/// pkg/endpoints/handlers/delete.go `DeleteCollection`).
 ///
 /// # Errors
 /// Those of [`admission::mutate`] and [`admission::validate`].
 pub(super) async fn check_deletion(call: &Call<'_>, old: &Value, options: &DeleteOptions) -> ApiResult<()> {
     let options = RequestOptions::Delete(options);
-    let attributes = Attributes::new(call, Operation::Delete, Some(old), Some(old), options);
+    let attributes = Attributes::new(call, Operation::Delete, None, Some(old), options);
     admission::mutate(&attributes, None).await?;
     admission::validate(&attributes, None).await
 }

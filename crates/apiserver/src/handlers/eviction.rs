@@ -8,13 +8,15 @@ use kubewright_core::{
     DeleteOptions, FieldError, FieldPath, GroupKind, GroupResource, GroupVersionKind, Preconditions,
     PropagationPolicy, Status, StatusDetails, StatusReason, WriteOptions,
 };
-use kubewright_net::Body;
+use kubewright_net::{Body, Identity};
 use serde_json::Value;
 
-use super::delete::{self, delete_object};
+use super::delete::{self, Admission, delete_object};
 use super::subresource::{self, done, find, of_status};
 use super::write::{self, Written, meta};
 use super::{Call, admitted, all_from_storage, create, from_storage, update};
+use crate::authentication::AUTHENTICATED;
+use crate::authorization::MASTERS;
 use crate::builtin::disruption;
 use crate::error::{ApiError, ApiResult};
 use crate::registry::Resource;
@@ -120,13 +122,13 @@ async fn evict_by(call: &Call<'_>, options: &DeleteOptions, guard: &Guard) -> Ap
     }
 }
 
-/// Says of the pod why it goes, and deletes it.
+/// Says of the pod why it goes, and deletes it. Admission was asked about the eviction, and is not about these (`ValidateAllObjectFunc`).
 async fn remove(call: &Call<'_>, mut options: DeleteOptions) -> ApiResult<()> {
     if !options.is_dry_run() {
         let now = call.server.now().to_string();
         let call = of_status(call);
         let write = WriteOptions::default();
-        let marked = update::change(&call, &write, |pod| {
+        let marked = update::change_unasked(&call, &write, |pod| {
             check_preconditions(pod, options.preconditions.as_ref())?;
             let mut pod = pod.clone();
             disruption::mark_pod(&mut pod, &now);
@@ -138,7 +140,10 @@ async fn remove(call: &Call<'_>, mut options: DeleteOptions) -> ApiResult<()> {
             bind(&mut options, &pod.revision().to_string());
         }
     }
-    delete_object(call, find(call).await?, &options).await.map(drop)
+    let found = find(call).await?;
+    delete_object(call, found, &options, Admission::Passed)
+        .await
+        .map(drop)
 }
 
 /// The preconditions, before the pod is changed in whose version they are meant. Empty ones hold here as they do upstream
@@ -192,9 +197,10 @@ impl Budgets {
             .collect())
     }
 
-    /// Takes one disruption out of a budget.
+    /// Takes one disruption out of a budget. The server does so in its own name, whoever evicts.
     async fn take(&self, call: &Call<'_>, budget: &str, options: &DeleteOptions) -> ApiResult<()> {
         let status = Call {
+            identity: Identity::new("system:apiserver", [MASTERS, AUTHENTICATED]),
             info: RequestInfo {
                 verb: Verb::Update,
                 group: GROUP,

@@ -114,6 +114,15 @@ pub(super) async fn change_whole(
     change_by(call, Rules::Of(""), options, make).await
 }
 
+/// The same for a change that is part of something else, about which admission was asked.
+pub(super) async fn change_unasked(
+    call: &Call<'_>,
+    options: &WriteOptions,
+    make: impl FnMut(&Value) -> ApiResult<Value>,
+) -> ApiResult<Written> {
+    change_by(call, Rules::Unasked(call.info.subresource), options, make).await
+}
+
 /// The same for a change that `make` alone answers for: no strategy has a say in it.
 pub(super) async fn change_unchecked(
     call: &Call<'_>,
@@ -128,6 +137,8 @@ pub(super) async fn change_unchecked(
 enum Rules<'a> {
     /// Those of a subresource; of the object itself where the name is empty.
     Of(&'a str),
+    /// The same without admission.
+    Unasked(&'a str),
     /// None.
     None,
 }
@@ -202,7 +213,7 @@ fn prepare(
     let name = meta(old, "name").to_owned();
     check_version(call, new, old, &name)?;
     metadata::restore(new, old);
-    let Rules::Of(subresource) = rules else {
+    let (Rules::Of(subresource) | Rules::Unasked(subresource)) = rules else {
         return Ok(());
     };
     if subresource.is_empty() {

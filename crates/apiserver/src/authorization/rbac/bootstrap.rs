@@ -53,6 +53,7 @@ struct Metadata<'a> {
     annotations: BTreeMap<&'a str, &'a str>,
     creation_timestamp: &'a str,
     labels: Map<String, Value>,
+    managed_fields: Vec<Value>,
     name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     namespace: Option<&'a str>,
@@ -66,7 +67,8 @@ pub(crate) struct Template {
     pub(crate) key: Key,
     encoded: Encoded,
     uid: Range<usize>,
-    time: Range<usize>,
+    /// Of the object, and of who wrote its fields.
+    times: Vec<Range<usize>>,
 }
 
 /// The templates of all objects. Made once per process.
@@ -81,12 +83,12 @@ impl Template {
         let text = serde_json::to_vec(&wanted.stored(UID, TIME)).ok()?;
         let encoded = Encoded::from_storage(text.into()).ok()?;
         let find = |text: &str| {
-            let at = memmem::find(encoded.bytes(), text.as_bytes())?;
-            Some(at..at + text.len())
+            let all = memmem::find_iter(encoded.bytes(), text.as_bytes());
+            all.map(|at| at..at + text.len()).collect::<Vec<_>>()
         };
         Some(Self {
-            uid: find(UID)?,
-            time: find(TIME)?,
+            uid: find(UID).pop()?,
+            times: find(TIME),
             wanted,
             key: wanted.key(),
             encoded,
@@ -96,8 +98,10 @@ impl Template {
     /// The object of this identity, made at this time to the second, both as objects write them.
     pub(crate) fn fill(&self, uid: &str, now: &str) -> Encoded {
         let mut text = self.encoded.bytes().to_vec();
-        for (place, value) in [(&self.uid, uid), (&self.time, now)] {
-            text.splice(place.clone(), value.bytes());
+        text.splice(self.uid.clone(), uid.bytes());
+        // Each as long as what it takes the place of, so that the next is where it was.
+        for place in &self.times {
+            text.splice(place.clone(), now.bytes());
         }
         self.encoded.with_text(text)
     }
@@ -142,6 +146,7 @@ impl Wanted {
                 annotations: BTreeMap::from([(AUTO_UPDATE, "true")]),
                 creation_timestamp: now,
                 labels: self.labels(),
+                managed_fields: self.managed_fields(now),
                 name: &self.name,
                 namespace: self.namespace.as_deref(),
                 uid,
@@ -163,6 +168,42 @@ impl Wanted {
             }
         }
         stored
+    }
+
+    /// Who set which fields of the new object: the server all of them, but for rules that the controller took in from other roles.
+    fn managed_fields(&self, now: &str) -> Vec<Value> {
+        let set = |names: Vec<&str>| {
+            let fields = names.into_iter().map(|name| (format!("f:{name}"), json!({})));
+            Value::Object(fields.collect())
+        };
+        let map = |names: Vec<&str>| {
+            let mut fields = set(names);
+            fields["."] = json!({});
+            fields
+        };
+        let labels = self.labels();
+        let mut fields = match &self.what {
+            What::Role { takes: None, .. } => set(vec!["rules"]),
+            What::Role { takes: Some(_), .. } => {
+                json!({"f:aggregationRule": {".": {}, "f:clusterRoleSelectors": {}}})
+            }
+            What::Binding { subjects, .. } if subjects.is_empty() => set(vec!["roleRef"]),
+            What::Binding { .. } => set(vec!["roleRef", "subjects"]),
+        };
+        fields["f:metadata"] = json!({
+            "f:annotations": map(vec![AUTO_UPDATE]),
+            "f:labels": map(labels.keys().map(String::as_str).collect()),
+        });
+        let entry = |manager: &str, operation: &str, fields: Value| {
+            json!({"manager": manager, "operation": operation, "apiVersion": API_VERSION, "time": now, "fieldsType": "FieldsV1",
+                "fieldsV1": fields})
+        };
+        let mut entries = vec![entry("kube-apiserver", "Update", fields)];
+        if let What::Role { takes: Some(_), .. } = &self.what {
+            let taken = entry("clusterrole-aggregation-controller", "Apply", set(vec!["rules"]));
+            entries.insert(0, taken);
+        }
+        entries
     }
 
     /// The object that is there with all that it lacks, and with all that it has more; `None` when it lacks nothing, or is not to be
@@ -440,6 +481,53 @@ mod tests {
             assert_eq!(filled.bytes(), object.bytes());
             assert_eq!(format!("{filled:?}"), format!("{object:?}"), "with its places");
         }
+    }
+
+    /// What a kube-apiserver of 1.37 and its controller manager leave.
+    #[test]
+    fn who_set_which_fields() {
+        let managers = |kind: &str, name: &str| {
+            let object = find(kind, name).create("u", "t");
+            let entries = object["metadata"]["managedFields"].as_array().cloned();
+            let shown = entries.unwrap().into_iter().map(|entry| {
+                assert_eq!(entry["time"], "t");
+                let fields = entry["fieldsV1"].as_object().unwrap().keys().cloned();
+                let fields: Vec<String> = fields.collect();
+                format!("{} {} {}", entry["manager"], entry["operation"], fields.join(","))
+            });
+            shown.collect::<Vec<_>>().join("; ").replace('"', "")
+        };
+        for (kind, name, expect) in [
+            (
+                "ClusterRole",
+                "system:basic-user",
+                "kube-apiserver Update f:metadata,f:rules",
+            ),
+            (
+                "ClusterRole",
+                "view",
+                "clusterrole-aggregation-controller Apply f:rules; kube-apiserver Update f:aggregationRule,f:metadata",
+            ),
+            (
+                "ClusterRoleBinding",
+                "cluster-admin",
+                "kube-apiserver Update f:metadata,f:roleRef,f:subjects",
+            ),
+            (
+                "ClusterRoleBinding",
+                "system:node",
+                "kube-apiserver Update f:metadata,f:roleRef",
+            ),
+        ] {
+            assert_eq!(managers(kind, name), expect, "{name}");
+        }
+        let view = find("ClusterRole", "view").create("u", "t");
+        let label = "f:rbac.authorization.k8s.io/aggregate-to-edit";
+        let labels = &view["metadata"]["managedFields"][1]["fieldsV1"]["f:metadata"]["f:labels"];
+        assert_eq!(
+            labels,
+            &json!({".": {}, label: {}, "f:kubernetes.io/bootstrapping": {}})
+        );
     }
 
     #[test]

@@ -116,3 +116,57 @@ async fn owners_that_a_webhook_adds_are_named_once() {
     assert_eq!(answer.code, 200);
     assert_eq!(answer.warnings(), [""; 0]);
 }
+
+/// Admission is asked about an eviction, and not about what it comes to (pkg/registry/core/pod/storage/eviction.go).
+#[tokio::test]
+async fn an_eviction_is_asked_about_once() {
+    let (hooks, server) = (Hooks::start().await, calling_server().await);
+    let pods = "/api/v1/namespaces/default/pods";
+    let mut labelled = pod("a");
+    labelled["metadata"]["labels"] = json!({"app": "a"});
+    labelled["spec"]["nodeName"] = "n".into();
+    server.ok(Ask::json(format!("POST {pods}"), &labelled)).await;
+    let ready = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}});
+    let patch = Ask::new(format!("PATCH {pods}/a/status"));
+    server
+        .ok(patch.typed("application/merge-patch+json", ready.to_string()))
+        .await;
+    let budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+    let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b"},
+        "spec": {"minAvailable": 0, "selector": {"matchLabels": {"app": "a"}}}});
+    server.ok(Ask::json(format!("POST {budgets}"), &budget)).await;
+    let allowed = json!({"status": {"observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 1, "desiredHealthy": 0, "expectedPods": 1}});
+    let patch = Ask::new(format!("PATCH {budgets}/b/status"));
+    server
+        .ok(patch.typed("application/merge-patch+json", allowed.to_string()))
+        .await;
+    configure_validating(
+        &server,
+        "a",
+        &[hooks.hook("/allow", &json!({"rules": everything()}))],
+    )
+    .await;
+    let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "a"}});
+    server
+        .ok(Ask::json(format!("POST {pods}/a/eviction"), &eviction))
+        .await;
+    let asked = hooks.asked();
+    let rows: Vec<(&str, &str, &str, &str)> = asked
+        .iter()
+        .map(|question| {
+            (
+                text(&question["operation"]),
+                text(&question["resource"]["resource"]),
+                text(&question["subResource"]),
+                text(&question["userInfo"]["username"]),
+            )
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("CREATE", "pods", "eviction", "admin"),
+            ("UPDATE", "poddisruptionbudgets", "status", "system:apiserver"),
+        ]
+    );
+}
