@@ -24,6 +24,7 @@ pub(crate) fn prepare() -> Result<()> {
     }
     if is_there("go") {
         go(&sources.join("go"), &target.join("go"))?;
+        kubelet(&sources.join("kubelet"), &target.join("kubelet"))?;
     }
     kube(&sources.join("kube"), &target.join("kube"))
 }
@@ -107,6 +108,18 @@ fn go(sources: &Path, target: &Path) -> Result<()> {
             .arg(target.join("scenarios.test"))
             .arg("."),
         "building the Go client",
+    )
+}
+
+/// The one that is no client: a server for ours.
+fn kubelet(sources: &Path, target: &Path) -> Result<()> {
+    run(
+        Command::new("go")
+            .current_dir(sources)
+            .args(["build", "-o"])
+            .arg(target.join("kubelet"))
+            .arg("."),
+        "building the streaming server",
     )
 }
 

@@ -444,3 +444,47 @@ async fn dropping_it_ends_it() {
         ErrorKind::BrokenPipe
     );
 }
+
+/// Both outputs byte by byte and in pieces of any size, read and written by several threads: nothing is lost, moved, or waited for in vain.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn pieces_of_any_size() {
+    let text = "grüß 你好 🦀 ".repeat(300);
+    let sent = text.clone();
+    let pods = pods_on(V5, move |_, mut socket: Socket| {
+        let text = sent.clone();
+        async move {
+            let (mut out, mut err) = (text.as_bytes().chunks(1), text.as_bytes().chunks(7));
+            loop {
+                match (out.next(), err.next()) {
+                    (None, None) => break,
+                    (one, two) => {
+                        for (channel, bytes) in [(STDOUT, one), (STDERR, two)] {
+                            if let Some(bytes) = bytes {
+                                socket.send(channel, bytes).await;
+                            }
+                        }
+                    }
+                }
+            }
+            socket.end(SUCCESS).await;
+        }
+    });
+    let read = |mut stream: kubewright_client::RemoteOutput, size: usize| {
+        tokio::spawn(async move {
+            let (mut all, mut piece) = (Vec::new(), vec![0; size]);
+            loop {
+                match stream.read(&mut piece).await.unwrap() {
+                    0 => return String::from_utf8(all).unwrap(),
+                    length => all.extend_from_slice(&piece[..length]),
+                }
+            }
+        })
+    };
+    for size in [1, 3, 10_000] {
+        let mut process = pods.exec("web", &["x"], &ExecOptions::default()).await.unwrap();
+        let stdout = read(process.stdout.take().unwrap(), size);
+        let stderr = read(process.stderr.take().unwrap(), size + 1);
+        assert!(process.status().await.unwrap().is_success());
+        assert!(stdout.await.unwrap() == text && stderr.await.unwrap() == text);
+    }
+}
