@@ -14,7 +14,8 @@ pub enum Deleted<K> {
 /// Options of server-side apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ApplyOptions {
-    /// Who owns the fields; must not be empty.
+    /// Who owns the fields. Where it is empty, the client has to have one ([`Client::with_field_manager`](crate::Client::with_field_manager)),
+    /// or the server refuses.
     pub field_manager: String,
     /// What happens where another manager owns a field. Default: [`ApplyConflicts::Fail`].
     pub conflicts: ApplyConflicts,

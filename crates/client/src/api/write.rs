@@ -49,7 +49,7 @@ impl<K: Resource + DeserializeOwned + 'static, S: ScopeKind> Api<K, S> {
     ///
     /// # Errors
     ///
-    /// As [`get`](Self::get); [`Error::Invalid`] for an apply without a field manager.
+    /// As [`get`](Self::get); [`Error::is_invalid`] for an apply without a field manager, of the client neither.
     pub async fn patch(&self, name: &str, patch: &Patch, options: &WriteOptions) -> Result<K, Error> {
         self.send(self.patch_request(name, patch, options)).await
     }
@@ -66,11 +66,7 @@ impl<K: Resource + DeserializeOwned + 'static, S: ScopeKind> Api<K, S> {
     pub(super) fn patch_request(&self, name: &str, patch: &Patch, options: &WriteOptions) -> RestRequest {
         let request = self.object_request(Method::PATCH, name).write_options(options);
         let mut request = request.body_json_as(patch.kind().media_type(), patch.body());
-        if matches!(patch, Patch::Apply(_)) {
-            if options.field_manager.is_empty() {
-                request.refuse("server-side apply needs a field manager");
-            }
-        } else if options.force {
+        if options.force && !matches!(patch, Patch::Apply(_)) {
             request.refuse("only server-side apply can be forced");
         }
         request
@@ -116,13 +112,9 @@ impl<K: Resource + DeserializeOwned + 'static, S: ScopeKind> Api<K, S> {
         options: &ApplyOptions,
     ) -> RestRequest {
         let request = self.object_request(Method::PATCH, name).verb("apply");
-        let mut request = request
-            .write_options(&options.to_write_options())
-            .body_json_as(PatchKind::Apply.media_type(), object);
-        if options.field_manager.is_empty() {
-            request.refuse("server-side apply needs a field manager");
-        }
         request
+            .write_options(&options.to_write_options())
+            .body_json_as(PatchKind::Apply.media_type(), object)
     }
 
     /// Deletes an object. It may stay for a while, until its finalizers are gone or its grace period is over.

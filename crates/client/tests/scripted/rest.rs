@@ -2,7 +2,9 @@
 
 use futures_util::TryStreamExt as _;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kubewright_client::{Api, Error, ListOptions, Patch, RestClient, RestRequest, VersionMatch};
+use kubewright_client::{
+    Api, ApplyOptions, Error, ListOptions, Patch, RestClient, RestRequest, Untyped, VersionMatch,
+};
 use kubewright_core::GroupVersion;
 use kubewright_net::TransportError;
 use serde_json::{Value, json};
@@ -159,4 +161,22 @@ async fn requests_are_put_together() {
 /// What has no JSON form: keys that are no text.
 fn f64_keys() -> std::collections::HashMap<Vec<u8>, u8> {
     [(vec![1], 1)].into()
+}
+
+#[tokio::test]
+async fn the_field_manager_of_a_client_applies() {
+    let script = Script::new((0..2).map(|_| ok(r#"{"metadata":{"name":"x"}}"#)));
+    let maps: Api<ConfigMap> = Api::namespaced(&script.client().with_field_manager("mine"), "n");
+    let nothing = Untyped(json!({}));
+    maps.apply("x", &nothing, &ApplyOptions::default()).await.unwrap();
+    maps.apply("x", &nothing, &ApplyOptions::new("other"))
+        .await
+        .unwrap();
+    assert_eq!(
+        script.lines(),
+        [
+            "PATCH /api/v1/namespaces/n/configmaps/x?fieldManager=mine",
+            "PATCH /api/v1/namespaces/n/configmaps/x?fieldManager=other",
+        ]
+    );
 }
