@@ -1,5 +1,7 @@
 //! What goes over the wire, for a person to read: [`DebugLayer`].
 
+mod body;
+
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
@@ -16,9 +18,9 @@ pub enum DebugLevel {
     V6,
     /// `-v 7`: URL and headers of the request, then status and time.
     V7,
-    /// `-v 8`: as 7, with the headers of the answer.
+    /// `-v 8`: as 7, with the headers of the answer, and the first 1 KiB of both bodies.
     V8,
-    /// `-v 9`: a command of curl that does the same, then all of the answer but its body.
+    /// `-v 9`: a command of curl that does the same, then status, time and headers of the answer; the first 10 KiB of both bodies.
     V9,
 }
 
@@ -36,14 +38,18 @@ impl DebugLevel {
 }
 
 /// Tells of requests and answers what client-go's `transport/round_trippers.go` tells at the same level, headers that hold
-/// secrets masked. Bodies are not shown: they are the secrets.
+/// secrets masked, and of bodies what its `rest/request.go` tells. Bodies of secrets and tokens, and what goes to processes and
+/// through proxies, are not shown.
 ///
 /// Put where credentials are added already ([`Config::debug`](crate::Config::debug) does that), it shows which kind there are.
 #[derive(Clone)]
 pub struct DebugLayer {
     level: DebugLevel,
-    write: Arc<dyn Fn(&str) + Send + Sync>,
+    write: Write,
 }
+
+/// Takes a text without a line break at its end.
+type Write = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl DebugLayer {
     /// Tells by `tracing`, at its level `DEBUG`.
@@ -75,10 +81,15 @@ impl Layer<HttpService> for DebugLayer {
         let layer = self.clone();
         HttpService::from_fn(move |request| {
             let layer = layer.clone();
-            if let Some(text) = before(layer.level, &request) {
+            let shown = body::of_request(layer.level, request.uri(), request.headers(), request.body());
+            for text in [shown, before(layer.level, &request)].into_iter().flatten() {
                 (layer.write)(&text);
             }
-            let (verb, url) = (request.method().clone(), url(request.uri()));
+            let (verb, uri, url) = (
+                request.method().clone(),
+                request.uri().clone(),
+                url(request.uri()),
+            );
             let start = Instant::now();
             let answer = inner.send(request);
             async move {
@@ -99,7 +110,11 @@ impl Layer<HttpService> for DebugLayer {
                     headers(&mut text, answer.headers());
                 }
                 (layer.write)(&text);
-                answer
+                answer.map(|answer| {
+                    let (parts, body) = answer.into_parts();
+                    let body = body::of_answer(layer.level, &uri, &parts.headers, body, &layer.write);
+                    http::Response::from_parts(parts, body)
+                })
             }
         })
     }
@@ -199,15 +214,16 @@ mod tests {
                 .status(404)
                 .header("audit-id", "a")
                 .header("set-cookie", "hush");
-            Ok(answer.body(Body::from("hush")).unwrap())
+            Ok(answer.body(Body::from("gone")).unwrap())
         });
         let request = Request::get("https://u:hush@kube/x?a=b")
             .header("b", "1")
             .header("authorization", "Bearer hush")
             .header("accept", "*/*")
-            .body(Body::from("hush"))
+            .body(Body::from("{}"))
             .unwrap();
-        layer.layer(server).send(request).await.unwrap();
+        let answer = layer.layer(server).send(request).await.unwrap();
+        answer.into_body().collect_limited(100).await.unwrap();
         let told = told.lock().unwrap().join("\n");
         assert!(!told.contains("hush"), "{told}");
         told
@@ -221,11 +237,18 @@ mod tests {
         let url = "verb=\"GET\" url=\"https://kube/x?a=b\"";
         let curl = "Request curlCommand=curl -v -XGET -H \"b: 1\" -H \"authorization: Bearer <masked>\" -H \"accept: */*\" \
             'https://kube/x?a=b'";
+        let (sent, received) = ("Request Body body=\"{}\"", "Response Body body=\"gone\"");
         let rows = [
             (6, format!("Response {url} {status}")),
             (7, format!("{request}\nResponse {status}")),
-            (8, format!("{request}\nResponse {status} {headers}")),
-            (9, format!("{curl}\nResponse {url} {status} {headers}")),
+            (
+                8,
+                format!("{sent}\n{request}\nResponse {status} {headers}\n{received}"),
+            ),
+            (
+                9,
+                format!("{sent}\n{curl}\nResponse {url} {status} {headers}\n{received}"),
+            ),
         ];
         for (verbosity, expect) in rows {
             let level = DebugLevel::from_verbosity(verbosity).unwrap();
