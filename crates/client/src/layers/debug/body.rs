@@ -149,7 +149,8 @@ mod tests {
         let long = "x".repeat(1500);
         let umlauts = "\u{e4}".repeat(600);
         let odd = format!("x{umlauts}");
-        let rows: [(&str, &HeaderMap, &[u8], DebugLevel, Option<String>); 9] = [
+        type Row<'r> = (&'r str, &'r HeaderMap, &'r [u8], DebugLevel, Option<String>);
+        let rows: [Row<'_>; 9] = [
             ("/api/v1/pods", &plain, b"{\"a\":1}", DebugLevel::V7, None),
             ("/api/v1/pods", &plain, b"", DebugLevel::V8, None),
             (
