@@ -141,6 +141,8 @@ struct Ready {
 struct Later {
     at: Instant,
     priority: i32,
+    /// Which of all delays it is: what else is noted for the slot was cancelled, even if it was for the same time.
+    number: u64,
 }
 
 /// All that is known about one key. A key that is neither ready, nor delayed, nor in work has no slot.
@@ -288,19 +290,27 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
         let time = now.checked_add(delay.min(MAX_DELAY)).unwrap_or(now);
         let merged = slot.later.is_some();
         let earlier = slot.later.is_none_or(|later| time < later.at);
+        if earlier {
+            self.delays_made += 1;
+        }
+        let number = self.delays_made;
         slot.later = Some(match slot.later {
-            None => Later { at: time, priority },
+            None => Later {
+                at: time,
+                priority,
+                number,
+            },
             Some(later) => Later {
                 at: later.at.min(time),
                 priority: later.priority.max(priority),
+                number: if earlier { number } else { later.number },
             },
         });
         if !merged {
             self.delayed += 1;
         }
         if earlier {
-            self.delays_made += 1;
-            self.delays.push(Reverse((time, self.delays_made, at)));
+            self.delays.push(Reverse((time, number, at)));
             self.drop_stale_delays();
         }
         if merged { Added::Merged } else { Added::New }
@@ -412,10 +422,10 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
     /// When the next delay ends.
     pub fn next_due(&mut self) -> Option<Instant> {
         loop {
-            let &Reverse((time, _, at)) = self.delays.peek()?;
+            let &Reverse((time, number, at)) = self.delays.peek()?;
             if self.slots[at as usize]
                 .later
-                .is_some_and(|later| later.at == time)
+                .is_some_and(|later| later.number == number)
             {
                 return Some(time);
             }
@@ -481,12 +491,12 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
     }
 
     fn promote_due(&mut self, now: Instant) {
-        while let Some(&Reverse((time, _, at))) = self.delays.peek()
+        while let Some(&Reverse((time, number, at))) = self.delays.peek()
             && time <= now
         {
             self.delays.pop();
             let slot = &mut self.slots[at as usize];
-            if let Some(later) = slot.later.take_if(|later| later.at == time) {
+            if let Some(later) = slot.later.take_if(|later| later.number == number) {
                 self.delayed -= 1;
                 self.make_ready(at, later.priority, now);
             }
@@ -617,8 +627,10 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
     fn drop_stale_delays(&mut self) {
         if self.delays.len() > 2 * self.delayed + STALE_SLACK {
             let slots = &self.slots;
-            self.delays.retain(|&Reverse((time, _, at))| {
-                slots[at as usize].later.is_some_and(|later| later.at == time)
+            self.delays.retain(|&Reverse((_, number, at))| {
+                slots[at as usize]
+                    .later
+                    .is_some_and(|later| later.number == number)
             });
         }
     }

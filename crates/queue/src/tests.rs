@@ -155,6 +155,17 @@ fn delays() {
             (10, Idle(None)),
         ],
         &[(0, After("a", 0, 0)), (0, Take("a", 0))],
+        // A delay that was cancelled lends its turn to nobody, not even to who takes its slot and waits for the same time.
+        &[
+            (0, After("a", 4, 0)),
+            (0, Add("a", 0)),
+            (0, Take("a", 0)),
+            (0, After("b", 4, 0)),
+            (0, Done("a")),
+            (0, After("c", 4, 0)),
+            (4, Take("b", 0)),
+            (4, Take("c", 0)),
+        ],
         // The earliest time wins, in either order; the priority is the highest.
         &[
             (0, After("a", 10, 1)),
