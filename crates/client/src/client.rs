@@ -104,7 +104,7 @@ pub fn default_user_agent() -> &'static str {
 }
 
 /// What stands in front of the path of every request.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 struct Base {
     origin: Option<(Scheme, Authority)>,
     path: String,
@@ -369,10 +369,21 @@ impl Client {
         call: &Call,
         request: Request<Bytes>,
     ) -> Result<(http::response::Parts, Bytes), Error> {
-        let Some(timeout) = self.inner.options.timeout else {
+        self.exchange_within(call, request, self.inner.options.timeout)
+            .await
+    }
+
+    /// The same with a time limit of its own.
+    pub(crate) async fn exchange_within(
+        &self,
+        call: &Call,
+        request: Request<Bytes>,
+        timeout: Option<Duration>,
+    ) -> Result<(http::response::Parts, Bytes), Error> {
+        let limit = timeout.and_then(|timeout| Some((timeout, Instant::now().checked_add(timeout)?)));
+        let Some((timeout, deadline)) = limit else {
             return self.read(call, self.send(call, request, None).await?).await;
         };
-        let deadline = Instant::now() + timeout;
         let whole = async {
             self.read(call, self.send(call, request, Some(deadline)).await?)
                 .await
@@ -453,7 +464,7 @@ const MAX_ERROR_BYTES: usize = 1 << 20;
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("base", &self.inner.base)
+            .field("server", &self.inner.server)
             .field("default_namespace", &self.inner.default_namespace)
             .finish_non_exhaustive()
     }

@@ -281,7 +281,8 @@ fn credentials(status: ExecStatus) -> Result<Credentials, BoxError> {
         .filter(|token| !token.is_empty())
         .map(|token| bearer(&token))
         .transpose()?;
-    let certificate = match (status.client_certificate_data, status.client_key_data) {
+    let text = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let certificate = match (text(status.client_certificate_data), text(status.client_key_data)) {
         (Some(certificate), Some(key)) => Some(CertificateAndKey::from_pem(
             certificate.as_bytes(),
             key.as_bytes(),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::{Method, Request, Response, header};
 use kubewright_net::{
     Body, BoxError, CertificateAndKey, Connections, HttpService, ServerVerification, TransportError,
 };
@@ -106,10 +106,20 @@ impl Follower {
         let copy = replay(&request);
         let asked = Instant::now();
         let answer = self.service().send(request).await;
-        // A handshake that failed: the server has not seen the request.
+        // Most often it was the handshake that failed, but a connection that was open can fail so, too: then the server may have
+        // acted on the request.
+        let copy = copy.filter(|copy| {
+            matches!(*copy.method(), Method::GET | Method::HEAD)
+                && !copy.headers().contains_key(header::UPGRADE)
+        });
         match (answer, copy) {
             (Err(TransportError::Tls { .. }), Some(copy)) if self.follow(asked) => {
                 self.service().send(copy).await
+            }
+            (Err(error @ TransportError::Tls { .. }), None) => {
+                // What is sent next has the new ones.
+                self.follow(asked);
+                Err(error)
             }
             (answer, _) => answer,
         }

@@ -104,7 +104,13 @@ impl ConnectOptions {
             }
         };
         self.ping_interval = seconds("HTTP2_READ_IDLE_TIMEOUT_SECONDS", self.ping_interval);
-        self.ping_timeout = seconds("HTTP2_PING_TIMEOUT_SECONDS", self.ping_timeout);
+        // Zero is the default there.
+        let timeout = seconds("HTTP2_PING_TIMEOUT_SECONDS", self.ping_timeout);
+        self.ping_timeout = if timeout.is_zero() {
+            self.ping_timeout
+        } else {
+            timeout
+        };
         if variable("DISABLE_HTTP2").is_some_and(|value| !value.is_empty()) {
             self.http2 = Http2::Off;
         }
@@ -591,7 +597,7 @@ mod tests {
     #[test]
     fn pings_follow_the_environment() {
         type Row = (&'static [(&'static str, &'static str)], u64, u64, Http2);
-        let rows: [Row; 5] = [
+        let rows: [Row; 6] = [
             (&[], 30, 15, Http2::Offered),
             (
                 &[
@@ -604,6 +610,7 @@ mod tests {
             ),
             (&[("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "0")], 0, 15, Http2::Offered),
             (&[("HTTP2_PING_TIMEOUT_SECONDS", "soon")], 30, 15, Http2::Offered),
+            (&[("HTTP2_PING_TIMEOUT_SECONDS", "0")], 30, 15, Http2::Offered),
             (
                 &[("DISABLE_HTTP2", "1"), ("HTTP2_PING_TIMEOUT_SECONDS", "")],
                 30,

@@ -76,7 +76,8 @@ impl<'a> Normalizer<'a> {
         let mut from = 0;
         for (name, value) in fields.iter_mut() {
             let path = Path::Field(&path, name);
-            let Some(field) = ty.field_from(&mut from, name) else {
+            // Where members do not come in the order of their names, as with a feature of `serde_json`, the search begins anew.
+            let Some(field) = ty.field_from(&mut from, name).or_else(|| ty.field(name)) else {
                 self.unknown(path);
                 dropped.push(name.clone());
                 continue;

@@ -22,7 +22,8 @@ impl Config {
         Self::infer_with(&Overrides::default())
     }
 
-    /// As [`infer`](Self::infer), with a context of one's choice. It applies to kubeconfig files only.
+    /// As [`infer`](Self::infer), with what is to be another than in the files. In a pod without a kubeconfig, the namespace and the time limit can
+    /// be; where a server is given, nothing but the overrides counts then.
     ///
     /// # Errors
     ///
@@ -74,16 +75,40 @@ impl Surroundings<'_> {
         match Kubeconfig::load(&paths) {
             Ok(kubeconfig) => match Config::from_kubeconfig(&kubeconfig, overrides) {
                 // client-go counts a kubeconfig without anything in it as none.
-                Err(ConfigError::NoContext { .. }) if kubeconfig.clusters.is_empty() => self.instead(&paths),
+                Err(ConfigError::NoContext { .. }) if kubeconfig.clusters.is_empty() => {
+                    self.instead(&paths, overrides)
+                }
                 result => result,
             },
-            Err(error) if error.is_not_found() => self.instead(&paths),
+            Err(error) if error.is_not_found() => self.instead(&paths, overrides),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn instead(&self, paths: &[PathBuf]) -> Result<Config, ConfigError> {
-        match self.in_cluster() {
+    fn instead(&self, paths: &[PathBuf], overrides: &Overrides) -> Result<Config, ConfigError> {
+        if overrides.server.is_some() {
+            return Config::from_kubeconfig(&Kubeconfig::default(), overrides);
+        }
+        let config = self.in_cluster().and_then(|mut config| {
+            // What is not taken over must not be left out in silence: it may be what takes rights away.
+            let rest = Overrides {
+                namespace: None,
+                request_timeout: None,
+                ..overrides.clone()
+            };
+            if rest != Overrides::default() {
+                let what = "overriding more than namespace and time limit where there is no kubeconfig (give the server, too)";
+                return Err(ConfigError::Unsupported {
+                    what: what.to_owned(),
+                });
+            }
+            if let Some(namespace) = &overrides.namespace {
+                config.default_namespace.clone_from(namespace);
+            }
+            config.timeout = overrides.request_timeout.or(config.timeout);
+            Ok(config)
+        });
+        match config {
             Err(ConfigError::NotFound { .. }) => {
                 let missing = KubeconfigError::Missing {
                     paths: paths.to_vec(),

@@ -221,7 +221,9 @@ fn authenticator(
     if let Some((user, password)) = credentials.basic {
         return Authenticator::basic(&user, &password).map(Some).map_err(invalid);
     }
-    Ok(credentials.exec.map(|exec| {
+    // Whoever has a certificate needs no plugin (client-go plugin/pkg/client/auth/exec `UpdateTransportConfig`).
+    let exec = credentials.exec.filter(|_| credentials.certificate.is_none());
+    Ok(exec.map(|exec| {
         let plugin = ExecPlugin::shared(exec, credentials.exec_cluster, Box::new(open));
         Authenticator::Exec(Box::new(plugin))
     }))

@@ -182,6 +182,26 @@ fn a_pod_finds_its_cluster() {
     for (name, text) in [("token", "t"), ("ca.crt", "pem"), ("namespace", "operators\n")] {
         fs::write(folder.path().join(name), text).unwrap();
     }
+    let elsewhere = Overrides {
+        namespace: Some("team".to_owned()),
+        ..Overrides::default()
+    };
+    assert_eq!(pod.infer(&elsewhere).unwrap().default_namespace, "team");
+    let as_somebody = Overrides {
+        impersonate: Some("weak".to_owned()),
+        ..Overrides::default()
+    };
+    assert!(matches!(
+        pod.infer(&as_somebody),
+        Err(ConfigError::Unsupported { .. })
+    ));
+    let server = Overrides {
+        server: Some("https://other:6443".to_owned()),
+        ..as_somebody
+    };
+    let config = pod.infer(&server).unwrap();
+    assert_eq!(config.server.host(), Some("other"));
+    assert_eq!(config.impersonation.unwrap().user, "weak");
     let config = pod.infer(&Overrides::default()).unwrap();
     assert_eq!(config.server.to_string(), "https://[fd00::1]:443/");
     assert_eq!(config.default_namespace, "operators");

@@ -207,7 +207,8 @@ impl OpenApiClient {
         let server = self.source.client().server();
         let prefix = server.split_once("://").map_or(server, |(_, rest)| rest);
         let prefix = prefix.find('/').map_or("", |at| &prefix[at..]);
-        address.strip_prefix(prefix).unwrap_or(address).to_owned()
+        let below = address.strip_prefix(prefix).filter(|rest| rest.starts_with('/'));
+        below.unwrap_or(address).to_owned()
     }
 }
 

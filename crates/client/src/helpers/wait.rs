@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use kubewright_core::{FieldSelector, ListOptions, Resource, ScopeKind, WatchEvent};
 use serde::de::DeserializeOwned;
-use tokio::time::{Instant, timeout_at};
 
 use crate::api::Api;
 use crate::error::Error;
@@ -104,7 +103,7 @@ where
             pause: PAUSES.0,
         };
         let follow = self.follow_until(name, &mut holds, &mut waiting);
-        match timeout_at(Instant::now() + timeout, follow).await {
+        match tokio::time::timeout(timeout, follow).await {
             Ok(result) => {
                 result?;
                 Ok(waiting.last)

@@ -40,9 +40,13 @@ pub struct Deadline(pub(crate) Instant);
 impl Deadline {
     /// So long from now.
     pub fn after(time: Duration) -> Self {
-        Self(Instant::now() + time)
+        let now = Instant::now();
+        Self(now.checked_add(time).unwrap_or(now + FAR))
     }
 }
+
+/// As good as never: thirty years.
+const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
 /// A request extension: how often the request has been sent before, from 1. Absent on the first try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +84,11 @@ async fn send(
             Err(error) if error.is_closed() => after_lost_connection(retries, max, next.method()),
             Err(_) => None,
         };
-        let in_time = |wait: &Duration| deadline.is_none_or(|Deadline(end)| Instant::now() + *wait < end);
+        // No server says in earnest that it will be back after more than an hour, and no caller waits that long.
+        let in_time = |wait: &Duration| {
+            let end = Instant::now().checked_add(*wait).filter(|_| *wait <= MAX_WAIT);
+            end.is_some_and(|end| deadline.is_none_or(|Deadline(deadline)| end < deadline))
+        };
         let Some(wait) = wait.filter(in_time) else {
             return result;
         };
@@ -92,6 +100,9 @@ async fn send(
         next.extensions_mut().insert(Attempt(retries));
     }
 }
+
+/// The longest `Retry-After` that is waited for: an hour. An answer that asks for more is handed on.
+const MAX_WAIT: Duration = Duration::from_secs(3600);
 
 /// How often a request is sent again at most: 10 times.
 pub const MAX_RETRIES: u32 = 10;

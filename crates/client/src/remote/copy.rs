@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
@@ -151,6 +152,9 @@ impl CopyError {
     }
 }
 
+/// How long a process whose output makes no sense may take to say why: 5 s.
+const GRACE_OF_CORRUPT: Duration = Duration::from_secs(5);
+
 /// Copies.
 impl Api<Pod> {
     /// Copies a file or a folder out of a container. `local` is the name of the copy, not the folder for it; what is there already stays, and
@@ -181,8 +185,21 @@ impl Api<Pod> {
         };
         let (local, max_bytes) = (local.into(), options.max_bytes);
         let archive = SyncIoBridge::new(stdout);
-        let unpacking = tokio::task::spawn_blocking(move || unpack(archive, &prefix, &local, max_bytes));
-        let (unpacked, ended) = tokio::join!(unpacking, end(process, &command));
+        let mut unpacking = tokio::task::spawn_blocking(move || unpack(archive, &prefix, &local, max_bytes));
+        let mut ending = pin!(end(process, &command));
+        let (unpacked, ended) = tokio::select! {
+            unpacked = &mut unpacking => match unpacked {
+                // Nothing is to be had from the rest, which may have no end: the process goes with its connection.
+                Ok(Err(error)) if !matches!(error, CopyError::Corrupt { .. }) => return Err(error),
+                Ok(Err(error)) => {
+                    let ended = tokio::time::timeout(GRACE_OF_CORRUPT, ending).await;
+                    let Ok(ended) = ended else { return Err(error) };
+                    (Ok(Err(error)), ended)
+                }
+                unpacked => (unpacked, ending.await),
+            },
+            ended = &mut ending => (unpacking.await, ended),
+        };
         match (unpacked, ended) {
             // An archive that was cut off says less than why it was.
             (Ok(Err(CopyError::Corrupt { .. })) | Ok(Ok(_)), Err(error)) => Err(error),

@@ -108,6 +108,15 @@ impl RestRequest {
 
     /// What is asked for of the object, such as `status`. Behind a proxy it may be a path.
     pub fn subresource(mut self, subresource: &str) -> Self {
+        if subresource.contains(['?', '#']) {
+            self.refuse(format_args!("the subresource {subresource:?} holds a query"));
+        }
+        // Whatever normalises paths on the way would make another request of it.
+        let is_dots =
+            |segment: &str| matches!(&*segment.to_ascii_lowercase().replace("%2e", "."), "." | "..");
+        if subresource.split('/').any(is_dots) {
+            self.refuse(format_args!("the subresource {subresource:?} leads elsewhere"));
+        }
         self.subresource = Some(subresource.to_owned());
         self
     }
@@ -309,17 +318,11 @@ impl RestRequest {
     /// The answer, with what errors about it say of the request.
     pub(crate) async fn answer(self) -> Result<(Call, Bytes), Error> {
         let (client, call, request, limit) = self.build()?;
-        let client = match limit {
-            Limit::OfClient => client,
-            Limit::Of(timeout) => {
-                let options = client.options().clone();
-                client.with_client_options(crate::ClientOptions {
-                    timeout: Some(timeout),
-                    ..options
-                })
-            }
+        let timeout = match limit {
+            Limit::OfClient => client.options().timeout,
+            Limit::Of(timeout) => Some(timeout),
         };
-        let bytes = client.call(&call, request).await?;
+        let (_, bytes) = client.exchange_within(&call, request, timeout).await?;
         Ok((call, bytes))
     }
 

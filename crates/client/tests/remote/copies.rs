@@ -212,6 +212,23 @@ async fn what_goes_wrong() {
         .copy_from("web", path(&source), home.path().join("y"), &little)
         .await;
     assert!(matches!(larger.unwrap_err(), CopyError::TooLarge { limit: 1000 }));
+    // What comes has no end, and nobody waits for it.
+    let endless = pods_on(V5, |_, mut socket: Socket| async move {
+        let mut header = tar::Header::new_gnu();
+        header.set_path("etc").unwrap();
+        header.set_size(1 << 40);
+        header.set_cksum();
+        socket.send(STDOUT, header.as_bytes().to_vec()).await;
+        socket.send(STDOUT, vec![0; 4096]).await;
+        std::future::pending::<()>().await;
+    });
+    let endless = endless
+        .copy_from("web", "/etc", home.path().join("e"), &little)
+        .await;
+    assert!(matches!(
+        endless.unwrap_err(),
+        CopyError::TooLarge { limit: 1000 }
+    ));
     // A container without the program.
     let bare = pods_on(V5, |_, socket: Socket| async move {
         let status = r#"{"status":"Failure","message":"exec: \"tar\": executable file not found in $PATH","reason":"InternalError","code":500}"#;

@@ -120,7 +120,7 @@ async fn requests_are_put_together() {
         (seen[2].header("accept"), &*seen[2].body),
         ("text/plain", "hello")
     );
-    let rows: [(RestRequest, &str, &str); 8] = [
+    let rows: [(RestRequest, &str, &str); 10] = [
         (web().name(".."), "get", "cannot be named"),
         (web().name("a/b"), "get", "holds `/` or `%`"),
         (web().namespace(""), "get", "has no name"),
@@ -138,6 +138,8 @@ async fn requests_are_put_together() {
             "holds",
         ),
         (any.get().path("healthz"), "get", "begin with"),
+        (web().subresource("log?container=x"), "get", "holds a query"),
+        (web().subresource("proxy/a/%2E%2e/b"), "get", "leads elsewhere"),
         (
             apps.post().verb("evict").resource("x").body_json(&f64_keys()),
             "evict",
@@ -179,4 +181,22 @@ async fn the_field_manager_of_a_client_applies() {
             "PATCH /api/v1/namespaces/n/configmaps/x?fieldManager=other",
         ]
     );
+}
+
+#[tokio::test]
+async fn nobody_waits_for_ever() {
+    let later = || answer(429, &[("retry-after", "18446744073709551615")], "later");
+    let script = Script::new([later(), later()]);
+    let maps: Api<ConfigMap> = Api::namespaced(&script.client(), "n");
+    assert!(maps.get("x").await.unwrap_err().is_too_many_requests());
+    let watch = maps.watch(&ListOptions::default()).await;
+    assert!(watch.unwrap_err().is_too_many_requests());
+    let patient = RestClient::unversioned(&Script::new([ok("{}")]).client());
+    patient
+        .get()
+        .path("/x")
+        .timeout(std::time::Duration::MAX)
+        .bytes()
+        .await
+        .unwrap();
 }
