@@ -96,7 +96,10 @@ impl Config {
         if config.server.scheme() == Some(&http::uri::Scheme::HTTPS) {
             config.credentials = credentials;
         } else if !credentials.is_empty() {
-            tracing::warn!(server = %config.server, "credentials are not sent without TLS");
+            tracing::warn!(
+                host = config.server.host(),
+                "credentials are not sent without TLS"
+            );
         }
         config.impersonation = impersonation(user)?;
         if let Some(timeout) = overrides.request_timeout {

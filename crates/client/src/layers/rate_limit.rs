@@ -1,14 +1,15 @@
 //! Fewer requests than one could send: [`RateLimitLayer`].
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use kubewright_net::HttpService;
+use kubewright_net::{HttpService, TransportError};
 use tokio::time::Instant;
 use tower_layer::Layer;
 
 use super::metrics::RestMetrics;
+use super::retry::Deadline;
 use super::{host, is_watch};
 
 /// How many requests may be sent.
@@ -66,11 +67,15 @@ impl Layer<HttpService> for RateLimitLayer {
                     return inner.send(request).await;
                 }
                 let now = Instant::now();
-                let wait = layer
-                    .bucket
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .take(now);
+                let deadline = request.extensions().get().map(|Deadline(at)| *at);
+                let taken = locked(&layer.bucket).take(now, deadline);
+                // Go's limiter, too, lets nobody wait in vain (golang.org/x/time/rate `Wait`).
+                let wait = taken.map_err(|after| TransportError::Timeout {
+                    what: "waiting for the client's rate limit".into(),
+                    address: String::new(),
+                    after,
+                })?;
+                let mut turn = Turn(Some(&layer.bucket));
                 if !wait.is_zero() {
                     tracing::debug!(
                         path = request.uri().path(),
@@ -79,12 +84,29 @@ impl Layer<HttpService> for RateLimitLayer {
                     );
                     tokio::time::sleep_until(now + wait).await;
                 }
+                turn.0 = None;
                 if let Some(metrics) = &layer.metrics {
                     metrics.observe_rate_limiter(request.method().as_str(), &host(&request), wait);
                 }
                 inner.send(request).await
             }
         })
+    }
+}
+
+fn locked(bucket: &Mutex<Bucket>) -> MutexGuard<'_, Bucket> {
+    bucket.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A token that goes back where its request is given up while it waits: others would wait for nothing.
+struct Turn<'b>(Option<&'b Mutex<Bucket>>);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if let Some(bucket) = self.0 {
+            let mut bucket = locked(bucket);
+            bucket.tokens = (bucket.tokens + 1.0).min(bucket.burst);
+        }
     }
 }
 
@@ -114,15 +136,24 @@ impl Bucket {
     }
 
     /// Takes a token; the time until it is there.
-    fn take(&mut self, now: Instant) -> Duration {
+    ///
+    /// # Errors
+    ///
+    /// That time, where it is beyond `deadline`: then none is taken.
+    fn take(&mut self, now: Instant, deadline: Option<Instant>) -> Result<Duration, Duration> {
         let passed = self
             .at
             .map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
         self.tokens = (self.tokens + passed.as_secs_f64() * self.per_second).min(self.burst);
         self.at = Some(self.at.map_or(now, |at| at.max(now)));
+        let debt = (1.0 - self.tokens).max(0.0);
+        let wait = Duration::try_from_secs_f64(debt / self.per_second).unwrap_or(LONGEST);
+        let in_time = |deadline| now.checked_add(wait).is_some_and(|at| at <= deadline);
+        if !deadline.is_none_or(in_time) {
+            return Err(wait);
+        }
         self.tokens -= 1.0;
-        let debt = (-self.tokens).max(0.0);
-        Duration::try_from_secs_f64(debt / self.per_second).unwrap_or(LONGEST)
+        Ok(wait)
     }
 }
 
@@ -165,7 +196,7 @@ mod tests {
         for (per_second, burst, asked) in rows {
             let mut bucket = Bucket::new(RateLimit { per_second, burst });
             for &(at, expect) in asked {
-                let wait = bucket.take(start + Duration::from_millis(at));
+                let wait = bucket.take(start + Duration::from_millis(at), None).unwrap();
                 let difference = wait.as_secs_f64() - Duration::from_millis(expect).as_secs_f64();
                 assert!(difference.abs() < 1e-6, "{per_second} {burst} at {at}: {wait:?}");
             }
@@ -188,5 +219,34 @@ mod tests {
                 .unwrap();
             assert_eq!(start.elapsed().as_secs(), seconds, "{uri}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_in_vain() {
+        let server = HttpService::from_fn(|_| async { Ok(Response::new(Body::empty())) });
+        let limit = RateLimit {
+            per_second: 1.0,
+            burst: 1,
+        };
+        let service = RateLimitLayer::new(limit).layer(server);
+        let request = |deadline: Option<u64>| {
+            let mut request = Request::get("/a").body(Body::empty()).unwrap();
+            if let Some(seconds) = deadline {
+                let deadline = Deadline::after(Duration::from_secs(seconds));
+                request.extensions_mut().insert(deadline);
+            }
+            service.send(request)
+        };
+        let start = Instant::now();
+        request(None).await.unwrap();
+        // More than the limit allows of, each of which would wait too long: none makes others wait.
+        for _ in 0..100 {
+            assert!(request(Some(0)).await.unwrap_err().is_timeout());
+        }
+        // One that is given up gives back its turn.
+        let given_up = tokio::time::timeout(Duration::from_millis(500), request(None)).await;
+        assert!(given_up.is_err());
+        request(Some(2)).await.unwrap();
+        assert_eq!(start.elapsed(), Duration::from_secs(1));
     }
 }

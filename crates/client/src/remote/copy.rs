@@ -223,16 +223,26 @@ impl Api<Pod> {
         remote: &str,
         options: &CopyOptions,
     ) -> Result<CopyReport, CopyError> {
-        let local = local.into();
+        let mut local = local.into();
         fs::symlink_metadata(&local).map_err(|error| CopyError::local(&local, error))?;
+        if local.file_name().is_none() {
+            // As `.`: it has a name all the same.
+            local = fs::canonicalize(&local).map_err(|error| CopyError::local(&local, error))?;
+        }
+        let Some(base) = local.file_name().map(PathBuf::from) else {
+            let nameless = io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the root of all folders has no name to copy it by",
+            );
+            return Err(CopyError::local(&local, nameless));
+        };
         let test = self
             .exec(name, &["test", "-d", remote], &outputs(options))
             .await?;
         let is_folder = test.join().await?.is_success();
-        let base = local.file_name().map(Path::new);
-        let (folder, member) = match (is_folder, base) {
-            (true, Some(base)) => (remote.to_owned(), base.to_owned()),
-            _ => split(remote),
+        let (folder, member) = match is_folder {
+            true => (remote.to_owned(), base),
+            false => split(remote),
         };
         let command = ["tar", "-xmf", "-", "-C", &folder];
         let mut process = self.exec(name, &command, &outputs(options).with_stdin()).await?;

@@ -262,13 +262,22 @@ pub struct NamedExtension {
 }
 
 /// A provider of credentials that was once built in.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AuthProviderConfig {
     /// Name of the provider.
     pub name: String,
     /// Its settings.
     #[serde(default, deserialize_with = "null_as_default")]
     pub config: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for AuthProviderConfig {
+    /// The name: the settings hold tokens.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuthProviderConfig")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A program that prints an `ExecCredential` of `client.authentication.k8s.io`.
@@ -302,13 +311,22 @@ pub struct ExecConfig {
 }
 
 /// A variable of the environment.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExecEnvVar {
     /// Name.
     pub name: String,
     /// Value.
     #[serde(default)]
     pub value: String,
+}
+
+impl fmt::Debug for ExecEnvVar {
+    /// The name: the value may be a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExecEnvVar")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Whether an exec plugin uses standard input.

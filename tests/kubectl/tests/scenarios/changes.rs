@@ -11,9 +11,11 @@ pub(crate) fn patch(kubectl: &Kubectl) -> Result<()> {
     kubectl
         .run("patch deployment web -p '{\"spec\":{\"replicas\":3}}'")?
         .is("deployment.apps/web patched")?;
+    // kubectl compares with what it read before: that is no object whose status a controller is about to write.
+    kubectl.run("create configmap quiet --from-literal=a=b")?;
     kubectl
-        .run("patch deployment web -p '{\"spec\":{\"replicas\":3}}'")?
-        .is("deployment.apps/web patched (no change)")?;
+        .run("patch configmap quiet -p '{\"data\":{\"a\":\"b\"}}'")?
+        .is("configmap/quiet patched (no change)")?;
     // Containers merge by name, and `$patch: delete` takes one away.
     let containers = "jsonpath={.spec.template.spec.containers[*].name}";
     for (patch, expect) in [
