@@ -210,9 +210,12 @@ async fn ports(upstream: &Upstream, pod: &str) -> Result<()> {
     let port = listener.local_addr()?.port();
     tokio::spawn(async move {
         while let Ok((mut connection, _)) = listener.accept().await {
-            let mut text = [0; 5];
-            let _ = connection.read_exact(&mut text).await;
-            let _ = connection.write_all(&text.repeat(50_000)).await;
+            // Which of the streams gets here first is not said.
+            tokio::spawn(async move {
+                let mut text = [0; 5];
+                let _ = connection.read_exact(&mut text).await;
+                let _ = connection.write_all(&text.repeat(50_000)).await;
+            });
         }
     });
     let mut streams = upstream.pods.port_forward(pod, &[port, port]).await?;
