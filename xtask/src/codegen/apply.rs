@@ -219,7 +219,7 @@ fn render_module(
             .with_context(|| (*name).to_owned())?;
     }
     let mut out = format!(
-        "{HEAD}\n//! Version `{}` of the group `{}`.\n\n",
+        "{HEAD}\n//! Version `{}` of the group `{}`: one module for each version, as in `k8s-openapi`, however long that is.\n\n",
         module.version, module.group
     );
     for import in &imports {

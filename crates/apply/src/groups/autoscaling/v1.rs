@@ -1,6 +1,6 @@
 // Written by `cargo xtask codegen apply`; do not edit.
 
-//! Version `v1` of the group `autoscaling`.
+//! Version `v1` of the group `autoscaling`: one module for each version, as in `k8s-openapi`, however long that is.
 
 use crate::meta::v1::ObjectMeta;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;

@@ -1,6 +1,6 @@
 // Written by `cargo xtask codegen apply`; do not edit.
 
-//! Version `v2` of the group `autoscaling`.
+//! Version `v2` of the group `autoscaling`: one module for each version, as in `k8s-openapi`, however long that is.
 
 use crate::meta::v1::LabelSelector;
 use crate::meta::v1::ObjectMeta;

@@ -1,6 +1,6 @@
 // Written by `cargo xtask codegen apply`; do not edit.
 
-//! Version `v1` of the group `batch`.
+//! Version `v1` of the group `batch`: one module for each version, as in `k8s-openapi`, however long that is.
 
 use crate::core::v1::ObjectReference;
 use crate::core::v1::PodTemplateSpec;

@@ -1,6 +1,6 @@
 // Written by `cargo xtask codegen apply`; do not edit.
 
-//! Version `v1` of the group `certificates`.
+//! Version `v1` of the group `certificates`: one module for each version, as in `k8s-openapi`, however long that is.
 
 use crate::meta::v1::Condition;
 use crate::meta::v1::ObjectMeta;

@@ -1,6 +1,6 @@
 // Written by `cargo xtask codegen apply`; do not edit.
 
-//! Version `v1` of the group `discovery`.
+//! Version `v1` of the group `discovery`: one module for each version, as in `k8s-openapi`, however long that is.
 
 use crate::core::v1::ObjectReference;
 use crate::meta::v1::ObjectMeta;

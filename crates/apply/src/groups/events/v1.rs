@@ -1,6 +1,6 @@
 // Written by `cargo xtask codegen apply`; do not edit.
 
-//! Version `v1` of the group `events`.
+//! Version `v1` of the group `events`: one module for each version, as in `k8s-openapi`, however long that is.
 
 use crate::core::v1::EventSource;
 use crate::core::v1::ObjectReference;

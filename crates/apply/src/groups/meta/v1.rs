@@ -1,6 +1,6 @@
 // Written by `cargo xtask codegen apply`; do not edit.
 
-//! Version `v1` of the group `meta`.
+//! Version `v1` of the group `meta`: one module for each version, as in `k8s-openapi`, however long that is.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 

@@ -1,6 +1,6 @@
 // Written by `cargo xtask codegen apply`; do not edit.
 
-//! Version `v1alpha3` of the group `resource`.
+//! Version `v1alpha3` of the group `resource`: one module for each version, as in `k8s-openapi`, however long that is.
 
 use crate::meta::v1::Condition;
 use crate::meta::v1::ObjectMeta;

@@ -1,6 +1,6 @@
 // Written by `cargo xtask codegen apply`; do not edit.
 
-//! Version `v1` of the group `storage`.
+//! Version `v1` of the group `storage`: one module for each version, as in `k8s-openapi`, however long that is.
 
 use crate::core::v1::PersistentVolumeSpec;
 use crate::core::v1::TopologySelectorTerm;
