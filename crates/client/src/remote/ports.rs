@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ pub const MAX_FORWARDED: usize = 256;
 /// How long a pod may be silent once the local side has sent all it has: 30 s.
 ///
 /// The pod cannot be told that there is no more, and a local side that left altogether looks the same as one that waits for the rest.
-const MAX_IDLE_AFTER_END: Duration = Duration::from_secs(30);
+const MAX_SILENCE_AFTER_END: Duration = Duration::from_secs(30);
 /// Bytes that are copied at once.
 const COPY_BYTES: usize = 16 << 10;
 
@@ -186,7 +187,7 @@ async fn accept(listener: TcpListener, pods: Api<Pod>, name: String, port: u16) 
             let _place = place;
             match pods.port_stream(&name, port).await {
                 Ok(remote) => {
-                    if let Err(error) = forward(local, remote).await {
+                    if let Err(error) = forward(local, remote, MAX_SILENCE_AFTER_END).await {
                         tracing::warn!(pod = name, port, %error, "a forwarded connection broke");
                     }
                 }
@@ -198,39 +199,56 @@ async fn accept(listener: TcpListener, pods: Api<Pod>, name: String, port: u16) 
 
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Copies in both directions until the pod closes, or the local side is gone.
-async fn forward(mut local: TcpStream, remote: PortStream) -> io::Result<()> {
+/// Copies in both directions until the pod closes. Neither waits for the other: who sends all before it reads is not stopped.
+///
+/// # Errors
+///
+/// Either side broke, or the pod was silent for too long when the local side had sent all it had.
+async fn forward(
+    mut local: TcpStream,
+    remote: impl AsyncRead + AsyncWrite,
+    max_silence: Duration,
+) -> io::Result<()> {
     let (mut from_local, mut to_local) = local.split();
     let (mut from_pod, mut to_pod) = tokio::io::split(remote);
     let mut up = pin!(async {
         tokio::io::copy(&mut from_local, &mut to_pod).await?;
         to_pod.shutdown().await
     });
-    let mut is_up = true;
-    let mut buffer = vec![0; COPY_BYTES];
-    loop {
-        let length = if is_up {
-            tokio::select! {
-                sent = &mut up => {
-                    // That the pod takes no more is told by what is read of it.
-                    is_up = false;
-                    match sent {
-                        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
-                        _ => continue,
-                    }
-                }
-                length = from_pod.read(&mut buffer) => length?,
+    // How often the pod was heard, and whether it is waited for.
+    let (heard, is_waiting) = (AtomicU64::new(0), AtomicBool::new(true));
+    let mut down = pin!(async {
+        let mut buffer = vec![0; COPY_BYTES];
+        loop {
+            is_waiting.store(true, Ordering::Relaxed);
+            let length = from_pod.read(&mut buffer).await?;
+            is_waiting.store(false, Ordering::Relaxed);
+            heard.fetch_add(1, Ordering::Relaxed);
+            if length == 0 {
+                return to_local.shutdown().await;
             }
-        } else {
-            match tokio::time::timeout(MAX_IDLE_AFTER_END, from_pod.read(&mut buffer)).await {
-                Ok(length) => length?,
-                Err(_) => return Ok(()),
-            }
-        };
-        if length == 0 {
-            return to_local.shutdown().await;
+            to_local.write_all(&buffer[..length]).await?;
         }
-        to_local.write_all(&buffer[..length]).await?;
+    });
+    tokio::select! {
+        ended = &mut down => return ended,
+        sent = &mut up => match sent {
+            // That the pod takes no more is told by what is read of it.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
+            _ => {}
+        },
+    }
+    loop {
+        let before = heard.load(Ordering::Relaxed);
+        tokio::select! {
+            ended = &mut down => return ended,
+            () = tokio::time::sleep(max_silence) => {
+                if is_waiting.load(Ordering::Relaxed) && heard.load(Ordering::Relaxed) == before {
+                    let why = "the pod was silent for too long after the local side had sent all it had";
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, why));
+                }
+            }
+        }
     }
 }
 
@@ -388,5 +406,49 @@ mod tests {
         let sent = channels.send(Input::Bytes(Bytes::from_static(b"ab")));
         assert_eq!(sent.as_deref(), Some(&b"\x00ab"[..]));
         assert_eq!(channels.send(Input::End), None);
+    }
+
+    /// A connection of this machine, both ends.
+    async fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let there = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        (listener.accept().await.unwrap().0, there)
+    }
+
+    #[tokio::test]
+    async fn who_sends_all_before_it_reads_is_not_stopped() {
+        const BYTES: usize = 16 << 20;
+        let (local, mut client) = pair().await;
+        let (remote, pod) = tokio::io::duplex(4096);
+        let forwarding = tokio::spawn(forward(local, remote, Duration::from_secs(60)));
+        let (mut from_client, mut to_client) = tokio::io::split(pod);
+        let answering = tokio::spawn(async move {
+            to_client.write_all(&vec![b'a'; BYTES]).await.unwrap();
+            to_client
+        });
+        let counting = tokio::spawn(async move {
+            let mut bytes = vec![0; BYTES];
+            from_client.read_exact(&mut bytes).await.unwrap();
+            from_client
+        });
+        client.write_all(&vec![b'q'; BYTES]).await.unwrap();
+        let from_client = counting.await.unwrap();
+        let mut answer = vec![0; BYTES];
+        client.read_exact(&mut answer).await.unwrap();
+        drop((answering.await.unwrap(), from_client));
+        assert_eq!(client.read(&mut answer).await.unwrap(), 0);
+        forwarding.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn silence_after_the_end_is_an_error() {
+        let (local, mut client) = pair().await;
+        let (remote, mut pod) = tokio::io::duplex(4096);
+        let forwarding = tokio::spawn(forward(local, remote, Duration::from_millis(20)));
+        client.write_all(b"q").await.unwrap();
+        client.shutdown().await.unwrap();
+        assert_eq!(pod.read_u8().await.unwrap(), b'q');
+        let error = forwarding.await.unwrap().unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 }
