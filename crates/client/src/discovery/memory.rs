@@ -59,6 +59,9 @@ impl CachedDiscovery {
     /// [`DISK_CACHE_TTL`](super::DISK_CACHE_TTL) old, and whatever the server is asked for is asked for with the ETag of
     /// the last answer.
     ///
+    /// The format has no place for versions of which the server said that they are stale: what was read from disk
+    /// [is complete](PartialDiscovery::complete) without them, as it is to kubectl.
+    ///
     /// What is on disk is not used after [`invalidate`](Self::invalidate), and a [`RestMapper`](super::RestMapper) that
     /// misses something in it asks the server.
     pub fn on_disk(client: &Client, disk: DiskCache) -> Self {

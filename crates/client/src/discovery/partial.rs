@@ -17,6 +17,8 @@ use crate::error::Error;
 pub struct PartialDiscovery {
     discovery: Discovery,
     failures: Vec<DiscoveryFailure>,
+    /// All versions as the server lists them, those that failed in their places.
+    order: Vec<GroupVersion>,
 }
 
 /// A version that discovery could not read.
@@ -70,6 +72,7 @@ impl PartialDiscovery {
     }
 
     pub(super) fn add(&mut self, group: &str, version: DiscoveredVersion) {
+        self.note(GroupVersion::new(group, &version.version));
         let groups = &mut self.discovery.groups;
         match groups.iter_mut().find(|known| known.name == group) {
             Some(known) => known.versions.push(version),
@@ -80,13 +83,40 @@ impl PartialDiscovery {
         }
     }
 
+    fn note(&mut self, group_version: GroupVersion) {
+        if !self.order.contains(&group_version) {
+            self.order.push(group_version);
+        }
+    }
+
     pub(super) fn fail(&mut self, failure: DiscoveryFailure) {
+        self.note(failure.group_version.clone());
         self.failures.push(failure);
     }
 
     pub(super) fn append(&mut self, other: Self) {
         self.discovery.groups.extend(other.discovery.groups);
         self.failures.extend(other.failures);
+        self.order.extend(other.order);
+    }
+
+    /// Which version a group prefers is told by its place.
+    fn restore_order(&mut self) {
+        let place = |group: &str, version: &str| {
+            let is_it = |known: &GroupVersion| known.group == group && known.version == version;
+            self.order.iter().position(is_it).unwrap_or(usize::MAX)
+        };
+        for group in &mut self.discovery.groups {
+            let name = &group.name;
+            group
+                .versions
+                .sort_by_key(|version| place(name, &version.version));
+        }
+        let groups = &mut self.discovery.groups;
+        groups.sort_by_key(|group| {
+            let is_it = |known: &GroupVersion| known.group == group.name;
+            self.order.iter().position(is_it).unwrap_or(usize::MAX)
+        });
     }
 
     /// Puts the answer to a second question in the place of a failure.
@@ -100,6 +130,7 @@ impl PartialDiscovery {
                 self.failures
                     .retain(|failure| failure.group_version != *group_version);
                 self.add(&group_version.group, version);
+                self.restore_order();
             }
             Err(error) => {
                 let failed = self
@@ -141,5 +172,42 @@ impl fmt::Display for DiscoveryFailure {
             Some(error) => write!(f, "{}: {error}", self.group_version),
             None => write!(f, "{}: stale", self.group_version),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_later_takes_its_place() {
+        let version = |version: &str| DiscoveredVersion {
+            version: version.to_owned(),
+            ..DiscoveredVersion::default()
+        };
+        let failed = |group: &str, version: &str| {
+            let group_version = GroupVersion::new(group, version);
+            DiscoveryFailure {
+                group_version,
+                error: None,
+            }
+        };
+        let mut partial = PartialDiscovery::default();
+        partial.fail(failed("a", "v1"));
+        partial.fail(failed("b", "v2"));
+        partial.add("b", version("v1"));
+        for (group, name) in [("b", "v2"), ("a", "v1")] {
+            partial.amend(&GroupVersion::new(group, name), Ok(version(name)));
+        }
+        let discovery = partial.complete().unwrap();
+        let found: Vec<(&str, Vec<&str>)> = discovery
+            .groups
+            .iter()
+            .map(|group| {
+                let versions = group.versions.iter().map(|version| version.version.as_str());
+                (group.name.as_str(), versions.collect())
+            })
+            .collect();
+        assert_eq!(found, [("a", vec!["v1"]), ("b", vec!["v2", "v1"])]);
     }
 }

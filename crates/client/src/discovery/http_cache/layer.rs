@@ -12,8 +12,8 @@ use super::{HttpCache, freshness};
 /// Keeps answers to reads that carry an ETag, and asks with `If-None-Match` the next time.
 ///
 /// What the server says may be used for a while, such as documents of OpenAPI whose address holds their hash, is used
-/// without asking. Nothing else is: lists, objects and watches of the API have no ETag. It is meant for
-/// [discovery](super::super) and OpenAPI, but harmless elsewhere.
+/// without asking. Nothing else is: lists, objects and watches of the API have no ETag, and what comes through a proxy or from a log
+/// is left alone. Who asks is no part of what is kept, so a cache belongs to one user.
 #[derive(Debug, Clone)]
 pub struct HttpCacheLayer {
     cache: HttpCache,
@@ -44,7 +44,12 @@ async fn send(
     mut request: Request<Body>,
 ) -> Result<Response<Body>, TransportError> {
     let by_caller = [header::RANGE, header::IF_NONE_MATCH, header::IF_MATCH];
-    if request.method() != Method::GET || by_caller.iter().any(|name| request.headers().contains_key(name)) {
+    // Whatever answers behind a proxy may give its answers ETags, and may give them bit by bit.
+    let is_foreign = |segment: &str| matches!(segment, "proxy" | "log");
+    if request.uri().path().split('/').any(is_foreign)
+        || request.method() != Method::GET
+        || by_caller.iter().any(|name| request.headers().contains_key(name))
+    {
         return inner.send(request).await;
     }
     let address = request.uri().to_string();

@@ -29,6 +29,8 @@ enum Place {
 
 /// Bytes of all bodies in memory: 64 MiB. Beyond that the answers kept longest are forgotten.
 pub const MAX_MEMORY_BYTES: usize = 64 << 20;
+/// Answers that are kept in memory: 1024. A server has a document or two for each group and version.
+const MAX_MEMORY_ENTRIES: usize = 1024;
 
 /// The oldest first.
 #[derive(Default)]
@@ -74,9 +76,10 @@ impl HttpCache {
             Place::Disk(folder) => {
                 let file = folder.join(file_name(&address));
                 let temporary = folder.join(TEMPORARY);
+                let shown = file.display().to_string();
                 let write = move || files::write(&file, &temporary, &seal(&entry.to_bytes()));
                 if let Ok(Err(error)) = tokio::task::spawn_blocking(write).await {
-                    tracing::debug!(address, %error, "an answer could not be kept");
+                    tracing::debug!(file = shown, %error, "an answer could not be kept");
                 }
             }
         }
@@ -128,7 +131,7 @@ impl Memory {
         }
         self.bytes += entry.body.len();
         self.entries.push_back((address, entry));
-        while self.bytes > MAX_MEMORY_BYTES {
+        while self.bytes > MAX_MEMORY_BYTES || self.entries.len() > MAX_MEMORY_ENTRIES {
             self.forget(0);
         }
     }

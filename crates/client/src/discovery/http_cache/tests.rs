@@ -269,6 +269,11 @@ fn memory_is_bounded() {
     memory.put("d".to_owned(), entry(MAX_MEMORY_BYTES + 1));
     assert!(memory.get("d").is_none() && memory.get("b").is_some());
     assert_eq!(memory.bytes, half + 1);
+    // Many small ones count, too.
+    for number in 0..=MAX_MEMORY_ENTRIES {
+        memory.put(number.to_string(), entry(0));
+    }
+    assert!(memory.get("b").is_none() && memory.entries.len() == MAX_MEMORY_ENTRIES);
 }
 
 #[tokio::test]
