@@ -21,6 +21,7 @@ use tokio::process::Command;
 use tokio::time::Instant;
 
 use crate::auth::{AuthError, Authorization, bearer};
+use crate::reload::Close;
 
 /// Bytes that a plugin may print: 1 MiB.
 const MAX_OUTPUT_BYTES: u64 = 1 << 20;
@@ -29,7 +30,7 @@ const MAX_OUTPUT_BYTES: u64 = 1 << 20;
 const RUN_LIMIT: Duration = Duration::from_secs(300);
 
 /// Opens connections that present a client certificate.
-type Connect = Box<dyn Fn(CertificateAndKey) -> Result<HttpService, BoxError> + Send + Sync>;
+type Connect = Box<dyn Fn(CertificateAndKey) -> Result<(HttpService, Close), BoxError> + Send + Sync>;
 
 /// Plugins that the process remembers: 128. Beyond that, those that no client uses any more are forgotten.
 const MAX_PLUGINS: usize = 128;
@@ -39,7 +40,7 @@ pub(crate) struct ExecPlugin {
     program: Arc<Program>,
     connect: Connect,
     /// Connections with the certificate that was printed last.
-    connections: Mutex<Option<(CertificateAndKey, HttpService)>>,
+    connections: Mutex<Option<(CertificateAndKey, HttpService, Close)>>,
 }
 
 /// How the program is run, and what it printed last.
@@ -123,16 +124,20 @@ impl ExecPlugin {
         self.program.reject(used.generation);
     }
 
-    /// The same connections as long as the certificate is the same, even if the program ran again.
+    /// The same connections as long as the certificate is the same, even if the program ran again. With another one, the old ones close:
+    /// no watch outlives its certificate (client-go plugin/pkg/client/auth/exec `refreshCredsLocked`).
     fn connections(&self, certificate: &CertificateAndKey) -> Result<HttpService, BoxError> {
         let mut connections = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((present, service)) = &*connections
+        if let Some((present, service, _)) = &*connections
             && present == certificate
         {
             return Ok(service.clone());
         }
-        let service = (self.connect)(certificate.clone())?;
-        *connections = Some((certificate.clone(), service.clone()));
+        let (service, close) = (self.connect)(certificate.clone())?;
+        let before = connections.replace((certificate.clone(), service.clone(), close));
+        if let Some((_, _, close)) = before {
+            close();
+        }
         Ok(service)
     }
 }
@@ -403,14 +408,17 @@ mod tests {
             folder.path().join("printed").display()
         );
         let opened = Arc::new(Mutex::new(0));
+        let closed = Arc::new(Mutex::new(0));
         let client = || {
             let ExecPlugin { program, .. } = plugin(&script);
-            let opened = Arc::clone(&opened);
+            let (opened, closed) = (Arc::clone(&opened), Arc::clone(&closed));
             let connect: Connect = Box::new(move |_| {
                 *opened.lock().unwrap() += 1;
-                Ok(HttpService::from_fn(|_| async {
+                let closed = Arc::clone(&closed);
+                let service = HttpService::from_fn(|_| async {
                     Ok(http::Response::new(kubewright_net::Body::empty()))
-                }))
+                });
+                Ok((service, Arc::new(move || *closed.lock().unwrap() += 1)))
             });
             ExecPlugin::shared(program.config.clone(), program.cluster.clone(), connect)
         };
@@ -431,8 +439,10 @@ mod tests {
         assert_eq!(state(), (2, 2));
         print("joe");
         two.reject(&used);
+        assert_eq!(*closed.lock().unwrap(), 0);
         one.authorize().await.unwrap();
         assert_eq!(state(), (3, 3));
+        assert_eq!(*closed.lock().unwrap(), 1, "those with the old certificate");
     }
 
     #[tokio::test]

@@ -66,13 +66,21 @@ impl Files {
     }
 }
 
-/// A service that follows the files. Without files it is what `open` makes.
+/// Closes the connections of a service, for who replaces it.
+pub(crate) type Close = Arc<dyn Fn() + Send + Sync>;
+
+/// A service that follows the files, with what closes its connections. Without files it is what `open` makes.
 ///
 /// Fails if that cannot be made from `material`, which is what was read of the files at first.
-pub(crate) fn following(files: Files, material: Material, open: Open) -> Result<HttpService, BoxError> {
+pub(crate) fn following(
+    files: Files,
+    material: Material,
+    open: Open,
+) -> Result<(HttpService, Close), BoxError> {
     let opened = open(&material)?;
     if files.is_empty() {
-        return Ok(opened.service);
+        let Opened { service, connections } = opened;
+        return Ok((service, Arc::new(move || close(connections.as_ref()))));
     }
     let follower = Arc::new(Follower {
         files,
@@ -83,10 +91,22 @@ pub(crate) fn following(files: Files, material: Material, open: Open) -> Result<
             read: Instant::now(),
         }),
     });
-    Ok(HttpService::from_fn(move |request| {
+    let followed = Arc::clone(&follower);
+    let service = HttpService::from_fn(move |request| {
         let follower = Arc::clone(&follower);
         async move { follower.send(request).await }
-    }))
+    });
+    let all = move || {
+        let current = followed.current.lock().unwrap_or_else(PoisonError::into_inner);
+        close(current.opened.connections.as_ref());
+    };
+    Ok((service, Arc::new(all)))
+}
+
+fn close(connections: Option<&Connections>) {
+    if let Some(connections) = connections {
+        connections.close();
+    }
 }
 
 struct Follower {
@@ -231,7 +251,7 @@ mod tests {
             verification: ServerVerification::Bundle(b"one".to_vec()),
             certificate: None,
         };
-        let service = following(files, material, open(&signed)).unwrap();
+        let (service, _) = following(files, material, open(&signed)).unwrap();
         fs::write(&path, "two").unwrap();
         assert_eq!(trusted(&service).await.unwrap(), "one");
         tokio::time::advance(PERIOD).await;

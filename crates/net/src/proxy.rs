@@ -18,7 +18,7 @@ pub struct ProxySettings {
     /// Proxy for `http` targets. Default: none.
     pub http: Option<String>,
     /// Targets that are reached directly: comma-separated host names (with their subdomains), addresses, networks in
-    /// CIDR form, or `*`. Default: empty.
+    /// CIDR form, or `*`. A name or an address may have a port, and is meant for that port alone then. Default: empty.
     pub no_proxy: String,
     /// Whether to reach `localhost` and loopback addresses directly. Default: [`Loopback::Direct`].
     pub loopback: Loopback,
@@ -90,6 +90,8 @@ impl fmt::Debug for ProxySettings {
 /// The settings, compiled.
 pub(crate) struct Proxies {
     matcher: Matcher,
+    /// What `no_proxy` says of single ports, which the matcher does not know.
+    direct: Vec<(Matcher, u16)>,
     loopback: Loopback,
 }
 
@@ -118,12 +120,23 @@ impl Proxies {
             .build();
         Ok(Self {
             matcher,
+            direct: settings.no_proxy.split(',').filter_map(with_port).collect(),
             loopback: settings.loopback,
         })
     }
 
     pub(crate) fn proxy_for(&self, target: &Uri) -> Option<Proxy> {
         if self.loopback == Loopback::Direct && is_loopback(target.host()?) {
+            return None;
+        }
+        let of_scheme = if target.scheme_str() == Some("https") {
+            443
+        } else {
+            80
+        };
+        let port = target.port_u16().unwrap_or(of_scheme);
+        let is_direct = |(matcher, of): &(Matcher, u16)| *of == port && matcher.intercept(target).is_none();
+        if self.direct.iter().any(is_direct) {
             return None;
         }
         let intercept = self.matcher.intercept(target)?;
@@ -135,6 +148,19 @@ impl Proxies {
                 .map(|(user, password)| (user.to_owned(), password.to_owned())),
         })
     }
+}
+
+/// What an entry of `no_proxy` excludes at one port (Go's `httpproxy`): a matcher that intercepts everything else.
+fn with_port(entry: &str) -> Option<(Matcher, u16)> {
+    let (host, port) = entry.trim().rsplit_once(':')?;
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    // An address of version 6 without brackets has colons of its own.
+    let host = bare.unwrap_or(host);
+    if host.is_empty() || bare.is_none() && host.contains(':') {
+        return None;
+    }
+    let matcher = Matcher::builder().all("http://any.invalid").no(host).build();
+    Some((matcher, port.parse().ok()?))
 }
 
 /// Whether a URL names a proxy of a kind that is spoken here. Errors do not repeat it: it may hold a password.
@@ -185,7 +211,9 @@ mod tests {
         let settings = ProxySettings {
             https: Some("http://user:secret@secure.example:3128".into()),
             http: Some("http://plain.example:3128".into()),
-            no_proxy: "10.0.0.0/8,.internal,exact.example,fd00::/8".into(),
+            no_proxy:
+                "10.0.0.0/8,.internal,exact.example,fd00::/8, one.example:6443,11.0.0.1:443,[fc00::1]:6443"
+                    .into(),
             loopback: Loopback::Direct,
         };
         assert!(!format!("{settings:?}").contains("secret"));
@@ -199,6 +227,13 @@ mod tests {
             ("https://exact.example/", None),
             ("https://sub.exact.example/", None),
             ("https://inexact.example/", Some("secure.example")),
+            ("https://one.example:6443/", None),
+            ("https://sub.one.example:6443/", None),
+            ("https://one.example/", Some("secure.example")),
+            ("https://11.0.0.1/", None),
+            ("http://11.0.0.1/", Some("plain.example")),
+            ("https://[fc00::1]:6443/", None),
+            ("https://[fc00::1]:6444/", Some("secure.example")),
             ("https://localhost:6443/", None),
             ("https://127.0.0.1:6443/", None),
             ("https://[::1]:6443/", None),

@@ -23,7 +23,7 @@ use tower_layer::Layer as _;
 use crate::auth::{AuthError, Authenticator, TokenFile};
 use crate::exec::ExecPlugin;
 use crate::layers::{AuthLayer, DebugLayer, Gzip, Impersonation, ImpersonationLayer};
-use crate::reload::{Files, Material, Open, Opened, following};
+use crate::reload::{Close, Files, Material, Open, Opened, following};
 
 pub use self::overrides::Overrides;
 
@@ -170,7 +170,7 @@ impl Config {
             verification: self.verification,
             certificate: credentials.certificate.clone(),
         };
-        let mut service = following(files.clone(), material.clone(), Arc::clone(&open))
+        let (mut service, _) = following(files.clone(), material.clone(), Arc::clone(&open))
             .map_err(|source| ConfigError::Connection { source })?;
         // Connections that present a certificate which a plugin printed.
         let open = move |certificate: CertificateAndKey| {
@@ -200,7 +200,7 @@ impl Config {
 
 fn authenticator(
     credentials: Credentials,
-    open: impl Fn(CertificateAndKey) -> Result<HttpService, BoxError> + Send + Sync + 'static,
+    open: impl Fn(CertificateAndKey) -> Result<(HttpService, Close), BoxError> + Send + Sync + 'static,
 ) -> Result<Option<Authenticator>, ConfigError> {
     let invalid = |source: AuthError| ConfigError::Credentials {
         source: source.into(),
