@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use tower_layer::Layer;
 
 use crate::call::Call;
+use crate::config::without_user;
 use crate::config::{Config, ConfigError};
 use crate::error::{Error, status_of};
 use crate::layers::{
@@ -150,12 +151,7 @@ impl Base {
 impl fmt::Display for Base {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((scheme, authority)) = &self.origin {
-            // Whoever is named in the address has a password there.
-            let host = authority
-                .as_str()
-                .rsplit_once('@')
-                .map_or(authority.as_str(), |(_, host)| host);
-            write!(f, "{scheme}://{host}")?;
+            write!(f, "{scheme}://{}", without_user(authority.as_str()))?;
         }
         f.write_str(&self.path)
     }

@@ -84,21 +84,30 @@ async fn half_open(target: SocketAddr) -> (SocketAddr, Arc<Semaphore>) {
 
 #[tokio::test]
 async fn pings_find_a_connection_that_is_dead() {
-    let (address, options) = silent().await;
-    let (address, cut) = half_open(address).await;
-    let client = connect(ConnectOptions {
-        ping_interval: Duration::from_millis(30),
-        ping_timeout: Duration::from_millis(30),
-        ..options
-    })
-    .unwrap();
-    let mut watch = watch(&client, address).await;
-    // Pings are answered as long as the network is there, so silence alone is no reason to give up.
-    let silence = tokio::time::timeout(Duration::from_millis(150), watch.chunk()).await;
-    assert!(silence.is_err(), "{silence:?}");
-    cut.add_permits(1);
-    let error = watch.chunk().await.unwrap_err();
-    assert!(error.is_closed(), "{error:?}");
+    let (server, options) = silent().await;
+    // Pings are answered as long as the network is there, so silence alone is no reason to give up. Then it is cut, and the other
+    // client does not wait for an answer for long.
+    for (ping_timeout, is_cut) in [
+        (Duration::from_secs(60), false),
+        (Duration::from_millis(30), true),
+    ] {
+        let (address, cut) = half_open(server).await;
+        let client = connect(ConnectOptions {
+            ping_interval: Duration::from_millis(30),
+            ping_timeout,
+            ..options.clone()
+        })
+        .unwrap();
+        let mut watch = watch(&client, address).await;
+        if is_cut {
+            cut.add_permits(1);
+            let error = watch.chunk().await.unwrap_err();
+            assert!(error.is_closed(), "{error:?}");
+        } else {
+            let silence = tokio::time::timeout(Duration::from_millis(150), watch.chunk()).await;
+            assert!(silence.is_err(), "{silence:?}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -85,7 +85,7 @@ impl Claims {
 
     /// The user name of the account.
     pub(super) fn subject(&self) -> String {
-        format!("system:serviceaccount:{}:{}", self.namespace, self.account.name)
+        self.account.username(&self.namespace)
     }
 
     /// Whether the token holds at `now`, give or take [`LEEWAY_SECONDS`].
@@ -112,13 +112,7 @@ impl Claims {
 
     /// Who the token makes of its bearer (apiserver pkg/authentication/serviceaccount/util.go).
     pub(super) fn identity(&self) -> Identity {
-        let groups = [
-            "system:serviceaccounts".to_owned(),
-            format!("system:serviceaccounts:{}", self.namespace),
-            crate::authentication::AUTHENTICATED.to_owned(),
-        ];
-        let mut identity = Identity::new(self.subject(), groups);
-        identity.uid.clone_from(&self.account.uid);
+        let mut identity = self.account.identity(&self.namespace);
         let mut add = |key: &str, value: String| {
             identity
                 .extra
@@ -142,6 +136,23 @@ impl Claims {
 }
 
 impl Reference {
+    /// The user name of an account in a namespace.
+    pub(super) fn username(&self, namespace: &str) -> String {
+        format!("system:serviceaccount:{namespace}:{}", self.name)
+    }
+
+    /// Who acts as this account of a namespace.
+    pub(super) fn identity(&self, namespace: &str) -> Identity {
+        let groups = [
+            "system:serviceaccounts".to_owned(),
+            format!("system:serviceaccounts:{namespace}"),
+            crate::authentication::AUTHENTICATED.to_owned(),
+        ];
+        let mut identity = Identity::new(self.username(namespace), groups);
+        identity.uid.clone_from(&self.uid);
+        identity
+    }
+
     /// The name and uid of an object.
     pub(crate) fn to(object: &Value) -> Self {
         let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();

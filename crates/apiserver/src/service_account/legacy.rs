@@ -115,18 +115,11 @@ impl LegacyClaims {
     }
 
     fn username(&self) -> String {
-        format!("system:serviceaccount:{}:{}", self.namespace, self.account.name)
+        self.account.username(&self.namespace)
     }
 
     fn identity(&self) -> Identity {
-        let groups = [
-            "system:serviceaccounts".to_owned(),
-            format!("system:serviceaccounts:{}", self.namespace),
-            crate::authentication::AUTHENTICATED.to_owned(),
-        ];
-        let mut identity = Identity::new(self.username(), groups);
-        identity.uid.clone_from(&self.account.uid);
-        identity
+        self.account.identity(&self.namespace)
     }
 }
 

@@ -105,7 +105,7 @@ impl Surroundings<'_> {
             if let Some(namespace) = &overrides.namespace {
                 config.default_namespace.clone_from(namespace);
             }
-            config.timeout = overrides.request_timeout.or(config.timeout);
+            config.timeout = overrides.timeout(config.timeout);
             Ok(config)
         });
         match config {

@@ -7,6 +7,7 @@ use kubewright_net::kubeconfig::{AuthInfo, Cluster, Data, Kubeconfig, Kubeconfig
 use kubewright_net::{CertificateAndKey, ConnectOptions, ProxySettings, ServerVerification};
 use serde_json::{Value, json};
 
+use super::without_user;
 use super::{Config, ConfigError, Credentials, Overrides, validate};
 use crate::layers::{Gzip, Impersonation};
 
@@ -102,9 +103,7 @@ impl Config {
             );
         }
         config.impersonation = impersonation(user)?;
-        if let Some(timeout) = overrides.request_timeout {
-            config.timeout = Some(timeout).filter(|timeout| !timeout.is_zero());
-        }
+        config.timeout = overrides.timeout(config.timeout);
         Ok(config)
     }
 }
@@ -122,7 +121,7 @@ fn missing<'a>(kind: &'static str, name: &str, known: impl Iterator<Item = &'a S
 fn server(address: &str) -> Result<http::Uri, ConfigError> {
     let invalid = |source| ConfigError::Invalid {
         what: "server",
-        value: address.to_owned(),
+        value: without_user(address).to_owned(),
         source,
     };
     let text = if address.contains("://") {

@@ -229,6 +229,11 @@ fn authenticator(
     }))
 }
 
+/// An address, or the authority of one, without what may stand before its host: that is a password, most often.
+pub(crate) fn without_user(address: &str) -> &str {
+    address.rsplit_once('@').map_or(address, |(_, host)| host)
+}
+
 /// Why there is no usable configuration.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -52,6 +52,16 @@ pub struct Overrides {
     pub request_timeout: Option<Duration>,
 }
 
+impl Overrides {
+    /// The time limit of requests, where `default` holds without them.
+    pub(super) fn timeout(&self, default: Option<Duration>) -> Option<Duration> {
+        match self.request_timeout {
+            None => default,
+            Some(timeout) => Some(timeout).filter(|timeout| !timeout.is_zero()),
+        }
+    }
+}
+
 impl fmt::Debug for Overrides {
     /// Secrets are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -184,9 +184,11 @@ fn a_pod_finds_its_cluster() {
     }
     let elsewhere = Overrides {
         namespace: Some("team".to_owned()),
+        request_timeout: Some(Duration::ZERO),
         ..Overrides::default()
     };
-    assert_eq!(pod.infer(&elsewhere).unwrap().default_namespace, "team");
+    let config = pod.infer(&elsewhere).unwrap();
+    assert_eq!((&*config.default_namespace, config.timeout), ("team", None));
     let as_somebody = Overrides {
         impersonate: Some("weak".to_owned()),
         ..Overrides::default()

@@ -4,6 +4,7 @@
 use kubewright_net::kubeconfig::{AuthInfo, Cluster, Data, ExecConfig};
 
 use super::ConfigError;
+use super::without_user;
 
 /// Whether these can be used together. What files hold is not looked at.
 pub(super) fn check(cluster: &Cluster, user: &AuthInfo) -> Result<(), ConfigError> {
@@ -56,10 +57,9 @@ fn proxy(url: &str) -> Result<(), ConfigError> {
     {
         return Ok(());
     }
-    let shown = url.rsplit_once('@').map_or(url, |(_, host)| host);
     Err(ConfigError::Invalid {
         what: "proxy-url",
-        value: shown.to_owned(),
+        value: without_user(url).to_owned(),
         source: "it should be http://, https:// or socks5://HOST[:PORT]".into(),
     })
 }

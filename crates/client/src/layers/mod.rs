@@ -35,6 +35,7 @@ pub use self::retry::{Attempt, Deadline, MAX_RETRIES, RetryLayer};
 pub use self::trace::TraceLayer;
 pub use self::user_agent::UserAgentLayer;
 pub use self::warnings::{MAX_REMEMBERED, WarningHandler, WarningsLayer};
+use crate::config::without_user;
 
 /// The same request once more, if its body is in memory; a stream is read once.
 pub(crate) fn replay(request: &Request<Body>) -> Option<Request<Body>> {
@@ -62,9 +63,5 @@ fn host(request: &Request<Body>) -> String {
         .uri()
         .authority()
         .map_or("", |authority| authority.as_str());
-    // What stands before the host may be a password.
-    authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host)
-        .to_owned()
+    without_user(authority).to_owned()
 }

@@ -25,7 +25,8 @@ pub struct RateLimit {
 /// and one that waits misses changes.
 ///
 /// A client has none by default, since servers of these days share out their time themselves (API priority and fairness).
-/// Requests pass in the order in which they came; one that is given up leaves its place unused.
+/// Requests pass in the order in which they came; the place of one that is given up
+/// is free again if nobody stands behind it.
 #[derive(Clone)]
 pub struct RateLimitLayer {
     bucket: Arc<Mutex<Bucket>>,
@@ -68,14 +69,17 @@ impl Layer<HttpService> for RateLimitLayer {
                 }
                 let now = Instant::now();
                 let deadline = request.extensions().get().map(|Deadline(at)| *at);
-                let taken = locked(&layer.bucket).take(now, deadline);
+                let (taken, number) = {
+                    let mut bucket = locked(&layer.bucket);
+                    (bucket.take(now, deadline), bucket.taken)
+                };
                 // Go's limiter, too, lets nobody wait in vain (golang.org/x/time/rate `Wait`).
                 let wait = taken.map_err(|after| TransportError::Timeout {
                     what: "waiting for the client's rate limit".into(),
                     address: String::new(),
                     after,
                 })?;
-                let mut turn = Turn(Some(&layer.bucket));
+                let mut turn = Turn(Some((&layer.bucket, number)));
                 if !wait.is_zero() {
                     tracing::debug!(
                         path = request.uri().path(),
@@ -98,14 +102,17 @@ fn locked(bucket: &Mutex<Bucket>) -> MutexGuard<'_, Bucket> {
     bucket.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A token that goes back where its request is given up while it waits: others would wait for nothing.
-struct Turn<'b>(Option<&'b Mutex<Bucket>>);
+/// A token, by its number, that goes back where its request is given up while it waits. Where others wait behind it they have been told
+/// when they pass: then it would be spent twice (Go's `Reservation.CancelAt`).
+struct Turn<'b>(Option<(&'b Mutex<Bucket>, u64)>);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        if let Some(bucket) = self.0 {
+        if let Some((bucket, number)) = self.0 {
             let mut bucket = locked(bucket);
-            bucket.tokens = (bucket.tokens + 1.0).min(bucket.burst);
+            if bucket.taken == number {
+                bucket.tokens = (bucket.tokens + 1.0).min(bucket.burst);
+            }
         }
     }
 }
@@ -115,6 +122,8 @@ struct Bucket {
     per_second: f64,
     burst: f64,
     tokens: f64,
+    /// How many were taken.
+    taken: u64,
     /// When `tokens` was right; `None` before the first request.
     at: Option<Instant>,
 }
@@ -131,6 +140,7 @@ impl Bucket {
             per_second,
             burst,
             tokens: burst,
+            taken: 0,
             at: None,
         }
     }
@@ -153,6 +163,7 @@ impl Bucket {
             return Err(wait);
         }
         self.tokens -= 1.0;
+        self.taken += 1;
         Ok(wait)
     }
 }

@@ -32,6 +32,8 @@ struct Shared {
     buffer: BytesMut,
     end: Option<End>,
     is_refused: bool,
+    /// The reader went before it had everything.
+    is_lost: bool,
     /// Waits for bytes or the end.
     reader: Option<Waker>,
     /// Waits for room, or for all to be read.
@@ -138,6 +140,7 @@ impl Drop for PipeReader {
     fn drop(&mut self) {
         let mut shared = lock(&self.0);
         shared.is_refused = true;
+        shared.is_lost = !shared.buffer.is_empty();
         shared.buffer = BytesMut::new();
         shared.wake_writer();
     }
@@ -184,6 +187,10 @@ impl PipeWriter {
     /// Waits until everything is read.
     fn poll_drained(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut shared = lock(&self.0);
+        if shared.is_lost {
+            let why = "the other side went before it had everything";
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::BrokenPipe, why)));
+        }
         if shared.buffer.is_empty() {
             return Poll::Ready(Ok(()));
         }
@@ -270,6 +277,14 @@ mod tests {
         drop(writer);
         let error = reader.read_u8().await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionAborted);
+
+        let (reader, mut writer) = pipe(8);
+        writer.write_all(b"half").await.unwrap();
+        drop(reader);
+        assert_eq!(
+            writer.flush().await.unwrap_err().kind(),
+            io::ErrorKind::BrokenPipe
+        );
 
         let (reader, mut writer) = pipe(8);
         drop(reader);

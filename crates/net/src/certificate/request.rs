@@ -56,6 +56,14 @@ pub enum RequestError {
         /// What the signature is of.
         digest: &'static str,
     },
+    /// A signature by a short RSA key that the library behind this server does not check.
+    #[error(
+        "x509: cannot verify signature: algorithm unimplemented (RSA of {bits} bits with SHA-384; this server knows that from 2048 bits on)"
+    )]
+    UnsupportedRsa {
+        /// Bits of the key.
+        bits: usize,
+    },
     /// The signature is made in a way that is broken.
     #[error("x509: cannot verify signature: insecure algorithm {name}")]
     InsecureAlgorithm {
@@ -163,6 +171,9 @@ fn algorithm(
             () if is(&OID_PKCS1_SHA256WITHRSA) => {
                 Some(&signature::RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY)
             }
+            () if is(&OID_PKCS1_SHA384WITHRSA) && bits < SHORTEST_RSA_BITS_OF_SHA384 => {
+                return Err(RequestError::UnsupportedRsa { bits });
+            }
             () if is(&OID_PKCS1_SHA384WITHRSA) => Some(&signature::RSA_PKCS1_2048_8192_SHA384),
             () if is(&OID_PKCS1_SHA512WITHRSA) => {
                 Some(&signature::RSA_PKCS1_1024_8192_SHA512_FOR_LEGACY_USE_ONLY)
@@ -230,6 +241,8 @@ const ECDSA_WITH_SHA1: Oid<'static> = oid!(1.2.840.10045.4.1);
 const P_224: Oid<'static> = oid!(1.3.132.0.33);
 /// Below this Go trusts no RSA key.
 const SHORTEST_RSA_BITS: usize = 1024;
+/// Bits from which the library behind checks RSA with SHA-384.
+const SHORTEST_RSA_BITS_OF_SHA384: usize = 2048;
 
 #[cfg(test)]
 mod tests {
@@ -298,6 +311,12 @@ mod tests {
                 &format!("x509: cannot verify signature: algorithm unimplemented ({what}; {known})"),
             );
         }
+        let pem = include_bytes!("rsa1024_sha384.csr");
+        let (_, pem) = x509_parser::pem::parse_x509_pem(pem).unwrap();
+        check(
+            &pem.contents,
+            "x509: cannot verify signature: algorithm unimplemented (RSA of 1024 bits with SHA-384; this server knows that from 2048 bits on)",
+        );
     }
 
     #[test]

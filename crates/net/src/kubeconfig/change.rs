@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::edit::{Lock, empty, write};
 use super::{AuthInfo, Cluster, Context, Kubeconfig, KubeconfigError, NamedCluster, NamedContext, NamedUser};
@@ -133,8 +133,19 @@ pub fn change_files(
     // In one order for everybody, so that two programs do not wait for each other, and by the names that links lead to.
     let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
     let sorted: BTreeSet<PathBuf> = paths.iter().map(real).collect();
-    // A folder that is not there holds no file to lock.
-    let is_there = |path: &&PathBuf| path.parent().is_none_or(Path::is_dir);
+    // The file that new entries would go to needs its folder for its lock, as others that make it at the same time take one.
+    let exists = paths.iter().any(|path| path.exists());
+    if let Some(folder) = paths.last().filter(|_| !exists).and_then(|path| path.parent()) {
+        fs::create_dir_all(folder).map_err(|error| KubeconfigError::Write {
+            path: folder.to_owned(),
+            source: error.into(),
+        })?;
+    }
+    // Any other folder that is not there holds no file to lock. That of a mere name is the one where we are.
+    let is_there = |path: &&PathBuf| {
+        let folder = path.parent();
+        folder.is_none_or(|folder| folder.as_os_str().is_empty() || folder.is_dir())
+    };
     let locks: Result<Vec<Lock>, _> = sorted
         .iter()
         .filter(is_there)
@@ -290,6 +301,8 @@ fn remove<T>(list: &mut Vec<T>, is: impl Fn(&T) -> bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     const ONE: &str = "apiVersion: v1\nkind: Config\nclusters:\n- {name: c, cluster: {server: 'https://c', certificate-authority: ca.crt, new-field: 1}}\n\
