@@ -9,6 +9,7 @@ use kubewright_core::ApiResource;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use crate::cached::Cached;
 use crate::delta_fifo::{Batch, DeltaFifo};
@@ -17,6 +18,7 @@ use crate::listener::{EventHandler, Listener};
 use crate::lister::Lister;
 use crate::record::MalformedObject;
 use crate::reflector::{Reflector, ReflectorOptions, Verb};
+use crate::registration::Registration;
 use crate::source::{ListerWatcher, SourceError};
 use crate::store::{Change, Initial, Store, StoreOptions};
 
@@ -220,16 +222,8 @@ impl<K: 'static> SharedInformer<K> {
     ///
     /// Outside of a tokio runtime.
     pub fn add_handler(&self, handler: impl EventHandler<K>, options: HandlerOptions) -> Registration {
-        let core = &self.inner.core;
-        let (id, listener) = core.listen();
         let resync = options.resync.map(|period| period.max(MIN_RESYNC));
-        let task = Arc::clone(&listener).run(handler, Arc::downgrade(core), resync);
-        Registration {
-            inner: Arc::clone(&self.inner),
-            id,
-            listener,
-            task: tokio::spawn(task).abort_handle(),
-        }
+        Registration::new(&self.inner, handler, resync)
     }
 
     /// Whether the store has had the whole state of the server at one time.
@@ -278,58 +272,6 @@ pub enum Indexed {
     Existed,
 }
 
-/// A handler's place with an informer. Dropping it ends the handler's calls; one that is under way finishes.
-#[must_use = "dropping a registration removes the handler"]
-pub struct Registration {
-    inner: Arc<Inner>,
-    id: u64,
-    listener: Arc<Listener>,
-    task: AbortHandle,
-}
-
-impl Registration {
-    /// Whether the handler was told of every object of the initial state.
-    #[must_use]
-    pub fn has_synced(&self) -> bool {
-        *self.listener.synced.borrow()
-    }
-
-    /// Waits for [`has_synced`](Self::has_synced).
-    pub async fn synced(&self) {
-        let mut synced = self.listener.synced.subscribe();
-        // The sender lives as long as this registration.
-        let _ = synced.wait_for(|synced| *synced).await;
-    }
-
-    /// How many keys the handler has still to be told of: a slow handler shows here.
-    #[must_use]
-    pub fn pending(&self) -> usize {
-        self.listener.queue.lock().len()
-    }
-}
-
-impl Drop for Registration {
-    fn drop(&mut self) {
-        self.inner
-            .core
-            .listeners
-            .lock()
-            .list
-            .retain(|(id, _)| *id != self.id);
-        self.task.abort();
-    }
-}
-
-impl fmt::Debug for Registration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registration")
-            .field("id", &self.id)
-            .field("synced", &self.has_synced())
-            .field("pending", &self.pending())
-            .finish_non_exhaustive()
-    }
-}
-
 /// What driver, listeners and readers share.
 #[derive(Debug)]
 pub(crate) struct Core {
@@ -367,11 +309,12 @@ impl Core {
     pub(crate) fn apply(&self, batch: Batch) {
         let listeners = self.listeners.lock();
         let was_populated = self.store.is_populated();
-        let changes = self.store.apply(batch);
+        let changes = Arc::from(self.store.apply(batch));
         let now_populated = !was_populated && self.store.is_populated();
+        let now = Instant::now().into_std();
         for (_, listener) in &listeners.list {
             let mut queue = listener.queue.lock();
-            changes.iter().cloned().for_each(|change| queue.push(change));
+            queue.push(&changes, now);
             if now_populated {
                 queue.mark_synced();
             }
@@ -408,16 +351,16 @@ impl Core {
         });
     }
 
-    fn listen(&self) -> (u64, Arc<Listener>) {
+    pub(crate) fn listen(&self) -> (u64, Arc<Listener>) {
         let listener = Arc::new(Listener::new());
         let mut listeners = self.listeners.lock();
         let mut queue = listener.queue.lock();
-        for new in self.store.list() {
-            queue.push(Change::Added {
-                new,
-                initial: Initial::Yes,
-            });
-        }
+        let added = |new| Change::Added {
+            new,
+            initial: Initial::Yes,
+        };
+        let present: Arc<[Change]> = self.store.list().into_iter().map(added).collect();
+        queue.push(&present, Instant::now().into_std());
         if self.store.is_populated() {
             queue.mark_synced();
         }
@@ -426,6 +369,10 @@ impl Core {
         listeners.next += 1;
         listeners.list.push((id, Arc::clone(&listener)));
         (id, listener)
+    }
+
+    pub(crate) fn leave(&self, id: u64) {
+        self.listeners.lock().list.retain(|(other, _)| *other != id);
     }
 
     /// Shows one listener everything again.

@@ -47,11 +47,14 @@ mod decoded;
 mod delta_fifo;
 mod driver;
 mod factory;
+mod filtering;
 mod informer;
 mod listener;
+mod listener_queue;
 mod lister;
 mod record;
 mod reflector;
+mod registration;
 mod source;
 mod store;
 #[cfg(test)]
@@ -60,13 +63,16 @@ mod tests;
 pub use crate::cached::Cached;
 pub use crate::client::ClientSource;
 pub use crate::factory::{Informers, Sources, WatchScope};
+pub use crate::filtering::FilteringHandler;
 pub use crate::informer::{
-    Failure, HandlerOptions, Health, Indexed, InformerOptions, MIN_RESYNC, Registration, SharedInformer,
+    Failure, HandlerOptions, Health, Indexed, InformerOptions, MIN_RESYNC, SharedInformer,
 };
 pub use crate::listener::EventHandler;
+pub use crate::listener_queue::Lag;
 pub use crate::lister::{Lister, UnknownIndex};
 pub use crate::record::{DecodeError, MalformedObject, ManagedFields};
 pub use crate::reflector::{FirstList, ReflectorOptions, StreamingLists, Verb};
+pub use crate::registration::Registration;
 pub use crate::source::{BoxFuture, ListerWatcher, SourceError, WatchStream};
 pub use crate::store::{
     FinalState, Initial, NAMESPACE_INDEX, OWNER_INDEX, StoreOptions, Transform, owner_uids,

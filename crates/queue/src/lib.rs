@@ -33,7 +33,7 @@
 //! ```
 
 mod limiter;
-mod list;
+pub mod list;
 pub mod metrics;
 mod state;
 #[cfg(test)]

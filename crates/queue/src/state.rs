@@ -416,7 +416,7 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
     /// True when the queue is shutting down and nothing is ready or in work.
     #[must_use]
     pub fn is_drained(&self) -> bool {
-        self.shutting_down && self.by_age.len() == 0 && self.processing.len() == 0
+        self.shutting_down && self.by_age.is_empty() && self.processing.is_empty()
     }
 
     /// When the next delay ends.
@@ -536,8 +536,8 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
         let index = match self.bands.binary_search_by(|(p, _)| priority.cmp(p)) {
             Ok(index) => index,
             Err(_) => {
-                if self.bands.iter().filter(|(_, list)| list.len() == 0).count() >= EMPTY_BANDS {
-                    self.bands.retain(|(_, list)| list.len() > 0);
+                if self.bands.iter().filter(|(_, list)| list.is_empty()).count() >= EMPTY_BANDS {
+                    self.bands.retain(|(_, list)| !list.is_empty());
                 }
                 let index = self.bands.partition_point(|(p, _)| *p > priority);
                 self.bands.insert(index, (priority, List::default()));

@@ -21,10 +21,10 @@ use crate::{
 
 /// A handler that keeps a copy and checks that each call fits it.
 #[derive(Default)]
-struct Mirror {
-    objects: Mutex<BTreeMap<String, (String, String)>>,
-    calls: Mutex<Vec<String>>,
-    faults: Mutex<Vec<String>>,
+pub(crate) struct Mirror {
+    pub(crate) objects: Mutex<BTreeMap<String, (String, String)>>,
+    pub(crate) calls: Mutex<Vec<String>>,
+    pub(crate) faults: Mutex<Vec<String>>,
 }
 
 impl Mirror {
@@ -40,7 +40,7 @@ fn state<K>(object: &Cached<K>) -> (String, String) {
     (object.uid().to_owned(), object.resource_version().to_string())
 }
 
-struct Shared(Arc<Mirror>);
+pub(crate) struct Shared(pub(crate) Arc<Mirror>);
 
 impl<K: 'static> EventHandler<K> for Shared {
     fn on_add(&self, object: &Cached<K>, initial: Initial) {
@@ -69,7 +69,7 @@ impl<K: 'static> EventHandler<K> for Shared {
     }
 }
 
-fn spawn(server: &Arc<Server>, seed: u64) -> SharedInformer<Pod> {
+pub(crate) fn spawn(server: &Arc<Server>, seed: u64) -> SharedInformer<Pod> {
     let source: Arc<dyn ListerWatcher> = server.clone();
     let reflector = ReflectorOptions {
         page_size: 3,
@@ -87,14 +87,14 @@ fn spawn(server: &Arc<Server>, seed: u64) -> SharedInformer<Pod> {
 }
 
 /// Lets everything run that can without time passing.
-async fn settle() {
+pub(crate) async fn settle() {
     for _ in 0..50 {
         tokio::task::yield_now().await;
     }
 }
 
 /// What the server has, as the mirrors keep it.
-fn truth(server: &Server) -> BTreeMap<String, (String, String)> {
+pub(crate) fn truth(server: &Server) -> BTreeMap<String, (String, String)> {
     let objects = server.0.lock().objects.clone();
     objects
         .into_iter()

@@ -1,6 +1,7 @@
 //! Tests of the state machines as tables, and of the whole against a model server under random faults.
 
 mod client;
+mod handlers;
 mod informer;
 mod listener;
 mod record;

@@ -1,0 +1,139 @@
+//! Handlers: how they leave, and what they see of the objects.
+
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use super::informer::{Mirror, Shared, settle, spawn};
+use super::server::{Faults, Server};
+use crate::{Cached, EventHandler, FilteringHandler, FinalState, HandlerOptions, Initial, Registration};
+
+/// A handler whose calls wait until the test lets them go on.
+struct Gate {
+    begun: mpsc::UnboundedSender<String>,
+    go_on: std::sync::Mutex<std::sync::mpsc::Receiver<()>>,
+}
+
+impl EventHandler<Pod> for Gate {
+    fn on_add(&self, object: &Cached<Pod>, _: Initial) {
+        self.begun.send(object.name().to_owned()).unwrap();
+        self.go_on.lock().unwrap().recv().unwrap();
+    }
+    fn on_update(&self, _: &Cached<Pod>, _: &Cached<Pod>) {}
+    fn on_delete(&self, _: &Cached<Pod>, _: FinalState) {}
+}
+
+/// client-go's `RemoveEventHandler` does not wait, and its `ShutDownEventHandler` deadlocks when a handler calls it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn removing_a_handler_waits_for_its_last_call() {
+    let server = Server::new(1, Faults::default());
+    for key in ["n/a", "n/b", "n/c"] {
+        server.0.lock().put(key);
+    }
+    let informer = spawn(&server, 1);
+    let (begun, mut calls) = mpsc::unbounded_channel();
+    let (go, go_on) = std::sync::mpsc::channel();
+    let go_on = go_on.into();
+    let registration = informer.add_handler(Gate { begun, go_on }, HandlerOptions::default());
+    assert!(calls.recv().await.is_some());
+    assert!(registration.lag().oldest.is_some());
+    let mut removed = Box::pin(registration.remove());
+    assert!(poll_fn(|cx| Poll::Ready(removed.as_mut().poll(cx).is_pending())).await);
+    go.send(()).unwrap();
+    timeout(Duration::from_secs(30), removed)
+        .await
+        .expect("the call ended");
+    // Nothing more is said, and the handler with its sender is gone.
+    assert_eq!(calls.recv().await, None);
+    assert_eq!(server.open_watches(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_can_remove_itself() {
+    struct Once {
+        own: Arc<Mutex<Option<Registration>>>,
+        calls: Arc<Mutex<u32>>,
+    }
+    impl EventHandler<Pod> for Once {
+        fn on_add(&self, _: &Cached<Pod>, _: Initial) {
+            *self.calls.lock() += 1;
+            let mut removed = Box::pin(self.own.lock().take().unwrap().remove());
+            let mut cx = Context::from_waker(Waker::noop());
+            assert!(
+                removed.as_mut().poll(&mut cx).is_ready(),
+                "it would wait for itself"
+            );
+        }
+        fn on_update(&self, _: &Cached<Pod>, _: &Cached<Pod>) {}
+        fn on_delete(&self, _: &Cached<Pod>, _: FinalState) {}
+    }
+    let server = Server::new(1, Faults::default());
+    for key in ["n/a", "n/b"] {
+        server.0.lock().put(key);
+    }
+    let informer = spawn(&server, 1);
+    let (own, calls): (Arc<_>, Arc<_>) = Default::default();
+    let once = Once {
+        own: Arc::clone(&own),
+        calls: Arc::clone(&calls),
+    };
+    *own.lock() = Some(informer.add_handler(once, HandlerOptions::default()));
+    informer.synced().await;
+    settle().await;
+    assert_eq!(*calls.lock(), 1);
+    assert_eq!(Arc::strong_count(&calls), 1, "the handler was dropped");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_filtered_handler_sees_objects_come_and_go() {
+    let server = Server::new(1, Faults::default());
+    for key in ["n/a", "n/b"] {
+        server.0.lock().put(key);
+    }
+    let informer = spawn(&server, 1);
+    let mirror: Arc<Mirror> = Arc::default();
+    // Names that are listed here are let through; the model server's objects differ in nothing else.
+    let wanted = Arc::new(Mutex::new(vec!["a"]));
+    let filter = {
+        let wanted = Arc::clone(&wanted);
+        move |pod: &Cached<Pod>| wanted.lock().contains(&pod.name())
+    };
+    let handler = FilteringHandler::new(filter, Shared(mirror.clone()));
+    let registration = informer.add_handler(handler, HandlerOptions::default());
+    registration.synced().await;
+    let lister = informer.lister();
+    let rows: &[(&[&str], &[&str], &str)] = &[
+        (&["a"], &["n/a", "n/b"], "update n/a"),
+        (&["a", "b"], &["n/b"], "add n/b No"),
+        (&["b"], &["n/a"], "delete n/a Known"),
+        // It ceases to pass and is deleted before anyone looks.
+        (&[], &["-n/b", "-n/a"], "delete n/b Known"),
+        (&["a"], &["n/a"], "add n/a No"),
+    ];
+    for (names, changes, expect) in rows {
+        *wanted.lock() = names.to_vec();
+        for key in *changes {
+            let mut state = server.0.lock();
+            match key.strip_prefix('-') {
+                Some(key) => state.delete(key),
+                None => state.put(key),
+            }
+        }
+        let version = server.0.lock().version.to_string();
+        lister
+            .wait_until(|lister| lister.version().as_str() == version)
+            .await;
+        settle().await;
+        assert_eq!(
+            mirror.calls.lock().drain(..).next_back().as_deref(),
+            Some(*expect)
+        );
+    }
+    assert_eq!(*mirror.faults.lock(), [""; 0]);
+}
