@@ -170,7 +170,7 @@ impl RestMapper {
         // What was asked for just now cannot be any newer.
         if freshness == Freshness::Kept && !self.is_missed(&what) {
             let distance = self.inner.options.min_refresh_interval;
-            known = self.inner.cache.newer_than(Some(known.number), distance).await?;
+            (known, _) = self.inner.cache.newer_than(Some(known.number), distance).await?;
             if let Some(found) = find(&known) {
                 return found;
             }

@@ -47,6 +47,16 @@ pub(super) struct Known {
     pub(super) partial: Arc<PartialDiscovery>,
     /// Which one: later ones have higher numbers.
     pub(super) number: u64,
+    origin: Origin,
+}
+
+/// Where an answer came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// The server, since this cache was made.
+    Server,
+    /// Files of an earlier process, which may lack what was installed since.
+    Files,
 }
 
 impl CachedDiscovery {
@@ -101,13 +111,16 @@ impl CachedDiscovery {
     }
 
     /// The resources of one version. A version that could not be read because of trouble that may pass is asked for again,
-    /// alone.
+    /// alone, and one that files do not list makes the server be asked for everything, once.
     ///
     /// # Errors
     ///
     /// As [`DiscoveryClient::discover`]; what the version failed with; [`Error::NoMatch`] if there is no such version.
     pub async fn version(&self, group_version: &GroupVersion) -> Result<DiscoveredVersion, Error> {
-        let (known, _) = self.known().await?;
+        let (mut known, _) = self.known().await?;
+        if known.origin == Origin::Files && !known.partial.lists(group_version) {
+            (known, _) = self.newer_than(Some(known.number), Duration::ZERO).await?;
+        }
         let (discovery, failures) = known.partial.parts();
         if let Some(version) = discovery.version(group_version) {
             return Ok(version.clone());
@@ -160,12 +173,18 @@ impl CachedDiscovery {
         if let Some(known) = self.read().known.clone() {
             return Ok((known, Freshness::Kept));
         }
-        Ok((self.newer_than(None, Duration::ZERO).await?, Freshness::New))
+        self.newer_than(None, Duration::ZERO).await
     }
 
     /// Asks the server, unless somebody has since answer `seen`. Two questions begin at least `distance` apart; whoever
     /// asks sooner waits.
-    pub(super) async fn newer_than(&self, seen: Option<u64>, distance: Duration) -> Result<Known, Error> {
+    ///
+    /// Without a `seen` answer, files will do. [`Freshness::New`] is only what this very call asked the server for.
+    pub(super) async fn newer_than(
+        &self,
+        seen: Option<u64>,
+        distance: Duration,
+    ) -> Result<(Known, Freshness), Error> {
         let before = self.read().asked;
         let _asking = self.inner.asking.lock().await;
         let (asked, last, forgotten) = {
@@ -173,7 +192,7 @@ impl CachedDiscovery {
             if let Some(known) = &state.known
                 && seen.is_none_or(|seen| known.number > seen)
             {
-                return Ok(known.clone());
+                return Ok((known.clone(), Freshness::Kept));
             }
             if let Some(failure) = &state.failure
                 && state.asked != before
@@ -189,6 +208,7 @@ impl CachedDiscovery {
             let known = Known {
                 partial: Arc::new(partial),
                 number: asked + 1,
+                origin: Origin::Files,
             };
             let mut state = self.write();
             state.asked += 1;
@@ -196,7 +216,7 @@ impl CachedDiscovery {
             if state.forgotten == forgotten {
                 state.known = Some(known.clone());
             }
-            return Ok(known);
+            return Ok((known, Freshness::Kept));
         }
         if let Some(last) = last {
             tokio::time::sleep_until(last + distance).await;
@@ -215,11 +235,12 @@ impl CachedDiscovery {
         let known = Known {
             partial: answer.map_err(Error::Shared)?,
             number: asked + 1,
+            origin: Origin::Server,
         };
         if state.forgotten == forgotten {
             state.known = Some(known.clone());
         }
-        Ok(known)
+        Ok((known, Freshness::New))
     }
 
     /// What is on disk, with what is listed there and missing asked for.
@@ -257,9 +278,9 @@ const MAX_MISSING: usize = 8;
 /// Whether an answer was there before the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Freshness {
-    /// It was asked for just now.
+    /// The server was asked for it just now.
     New,
-    /// It was there.
+    /// It was there, in memory or in files, or somebody else asked for it.
     Kept,
 }
 

@@ -83,6 +83,11 @@ impl PartialDiscovery {
         }
     }
 
+    /// Whether a version is among the results or the failures.
+    pub(super) fn lists(&self, group_version: &GroupVersion) -> bool {
+        self.order.contains(group_version)
+    }
+
     fn note(&mut self, group_version: GroupVersion) {
         if !self.order.contains(&group_version) {
             self.order.push(group_version);

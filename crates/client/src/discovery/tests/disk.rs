@@ -197,6 +197,58 @@ async fn a_miss_in_files_asks_the_server_at_once() {
     assert_eq!(counted(&count), 2);
 }
 
+/// The first question of a process, too: what files lack is no miss before the server has said so.
+#[tokio::test]
+async fn a_first_question_that_files_do_not_answer_goes_to_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let answers = aggregated();
+    let (client, count) = server(&answers);
+    let new_process = || CachedDiscovery::on_disk(&client, cache(folder.path()));
+    drop(ask(&client, folder.path()).await);
+    let list = |version: &str| {
+        let resources = [resource("widgets", "Widget", "Namespaced", &["wd"])];
+        let versions = [json!({ "version": version, "resources": resources })];
+        json!({ "items": [{ "metadata": { "name": "example.com" }, "versions": versions }] }).to_string()
+    };
+    let is_now = |version: &str| {
+        counted(&count);
+        answers
+            .lock()
+            .unwrap()
+            .insert("/apis", (200, AGGREGATED, list(version)));
+        GroupVersion::new("example.com", version)
+    };
+
+    is_now("v1");
+    let mapper = RestMapper::of(new_process(), MapperOptions::default());
+    assert_eq!(mapper.find("wd").await.unwrap().resource.kind, "Widget");
+    assert_eq!(counted(&count), 2);
+
+    let v2 = is_now("v2");
+    let discovery = new_process();
+    assert_eq!(discovery.version(&v2).await.unwrap().resources.len(), 1);
+    assert_eq!(counted(&count), 2);
+    // What the server itself did not list is not asked for again.
+    let v3 = is_now("v3");
+    assert!(discovery.version(&v3).await.unwrap_err().is_no_match());
+    assert_eq!(counted(&count), 0);
+}
+
+/// One of two that begin at once reads the files, and the other is told by it: both ask the server for what they miss.
+#[tokio::test(start_paused = true)]
+async fn what_another_clone_read_is_no_answer_of_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let (client, count) = server(&aggregated());
+    drop(ask(&client, folder.path()).await);
+    counted(&count);
+    let discovery = CachedDiscovery::on_disk(&client, cache(folder.path()));
+    let mapper = || RestMapper::of(discovery.clone(), MapperOptions::default());
+    let (one, two) = (mapper(), mapper());
+    let (one, two) = tokio::join!(one.find("wd"), two.find("wd"));
+    assert!(one.unwrap_err().is_no_match() && two.unwrap_err().is_no_match());
+    assert_eq!(counted(&count), 2, "one question for both");
+}
+
 #[tokio::test]
 async fn a_list_with_holes_is_not_kept() {
     let folder = tempfile::tempdir().unwrap();
