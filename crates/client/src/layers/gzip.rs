@@ -66,7 +66,8 @@ fn pays(gzip: Gzip, request: &Request<Body>) -> bool {
     }
 }
 
-fn decoded(mut answer: Response<Body>) -> Response<Body> {
+/// The answer without gzip, whatever asked for that.
+pub(crate) fn decoded(mut answer: Response<Body>) -> Response<Body> {
     let headers = answer.headers_mut();
     if headers
         .get(CONTENT_ENCODING)

@@ -9,7 +9,7 @@
 
 mod auth;
 mod debug;
-mod gzip;
+pub(crate) mod gzip;
 mod identity;
 mod impersonation;
 mod metrics;

@@ -8,12 +8,16 @@ use tower_layer::Layer;
 
 use super::entry::Entry;
 use super::{HttpCache, freshness};
+use crate::layers::gzip;
 
 /// Keeps answers to reads that carry an ETag, and asks with `If-None-Match` the next time.
 ///
 /// What the server says may be used for a while, such as documents of OpenAPI whose address holds their hash, is used
 /// without asking. Nothing else is: lists, objects and watches of the API have no ETag, and what comes through a proxy or from a log
 /// is left alone. Who asks is no part of what is kept, so a cache belongs to one user.
+///
+/// Answers that come in gzip are decoded before they are kept and handed on, so that one answer does for requests with any
+/// `Accept-Encoding`; files of kubectl hold no others.
 #[derive(Debug, Clone)]
 pub struct HttpCacheLayer {
     cache: HttpCache,
@@ -53,7 +57,8 @@ async fn send(
         return inner.send(request).await;
     }
     let address = request.uri().to_string();
-    let asked = request.headers().clone();
+    let mut asked = request.headers().clone();
+    asked.remove(header::ACCEPT_ENCODING);
     let kept = cache.get(&address).await;
     if let Some(kept) = &kept {
         let is_answer = kept.answers(&asked);
@@ -68,7 +73,7 @@ async fn send(
             request.headers_mut().insert(header::IF_NONE_MATCH, tag.clone());
         }
     }
-    let response = inner.send(request).await?;
+    let response = gzip::decoded(inner.send(request).await?);
     match kept {
         Some(kept) if response.status() == StatusCode::NOT_MODIFIED => Ok(kept.to_response()),
         _ => keep(cache, address, &asked, response).await,

@@ -1,3 +1,4 @@
+use std::io::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
@@ -8,6 +9,8 @@ use proptest::prelude::*;
 use tower_layer::Layer as _;
 
 use super::*;
+use crate::client::{Client, ClientOptions};
+use crate::layers::Gzip;
 
 fn headers(lines: &[(&str, &str)]) -> HeaderMap {
     let pairs = lines.iter().map(|(name, value)| {
@@ -117,6 +120,12 @@ proptest! {
     }
 }
 
+fn zipped(text: &[u8]) -> Bytes {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap().into()
+}
+
 /// A server whose answer has the given headers and body, and which knows its own ETag; with a log of what it answered.
 fn server(
     lines: &'static [(&'static str, &'static str)],
@@ -163,7 +172,12 @@ async fn what_has_not_changed_is_not_sent_again() {
     ];
     let plain: &[_] = &[("etag", "\"A\"")];
     let nothing: &[_] = &[("content-type", "application/json")];
-    let gzip: &[_] = &[("etag", "\"A\""), ("content-encoding", "gzip")];
+    let gzip: &[_] = &[
+        ("etag", "\"A\""),
+        ("content-encoding", "gzip"),
+        ("vary", "Accept-Encoding"),
+    ];
+    let foreign: &[_] = &[("etag", "\"A\""), ("content-encoding", "zstd")];
     let forever: &[_] = &[
         ("date", "Sat, 28 Nov 2026 17:22:39 GMT"),
         ("cache-control", "max-age=9999999999"),
@@ -173,20 +187,25 @@ async fn what_has_not_changed_is_not_sent_again() {
         [&'a str; 2],
         &'static [u16],
     );
-    let rows: [Row<'_>; 8] = [
+    let rows: [Row<'_>; 9] = [
         (plain, ["a", "b"], &[200, 304]),
         (aggregated, [&both, &both], &[200, 304]),
         (aggregated, [&both, &three], &[200, 304]),
         (aggregated, [&both, "application/json"], &[200, 200]),
         (protobuf, ["x/protobuf", "application/json"], &[200, 200]),
         (nothing, ["a", "a"], &[200, 200]),
-        (gzip, ["a", "a"], &[200, 200]),
+        (gzip, ["a", "a"], &[200, 304]),
+        (foreign, ["a", "a"], &[200, 200]),
         (forever, ["a", "a"], &[200]),
     ];
     for (lines, accepts, expect) in rows {
         let (_folder, places) = places().await;
         for cache in places {
-            let (service, log) = server(lines, Bytes::from_static(b"body"));
+            let body = match lines.contains(&("content-encoding", "gzip")) {
+                true => zipped(b"body"),
+                false => Bytes::from_static(b"body"),
+            };
+            let (service, log) = server(lines, body);
             let service = HttpCacheLayer::new(cache.clone()).layer(service);
             for accept in accepts {
                 let response = service.send(ask(accept)).await.unwrap();
@@ -202,6 +221,50 @@ async fn what_has_not_changed_is_not_sent_again() {
             }
             assert_eq!(*log.lock().unwrap(), expect, "{cache:?} {lines:?} {accepts:?}");
         }
+    }
+}
+
+/// Whatever clients ask for: the files of one that wants gzip do for one that does not, and the other way round.
+#[tokio::test]
+async fn clients_that_ask_for_gzip_share_what_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&log);
+    let service = HttpService::from_fn(move |request: Request<Body>| {
+        let asked = request.headers().contains_key(header::ACCEPT_ENCODING);
+        let mut response = Response::builder()
+            .header(header::ETAG, "\"A\"")
+            .header(header::VARY, "Accept, Accept-Encoding");
+        let status = match request.headers().contains_key(header::IF_NONE_MATCH) {
+            true => StatusCode::NOT_MODIFIED,
+            false => StatusCode::OK,
+        };
+        seen.lock().unwrap().push((status.as_u16(), asked));
+        let body = match (status, asked) {
+            (StatusCode::NOT_MODIFIED, _) => Body::empty(),
+            (_, false) => Body::from("body"),
+            (_, true) => {
+                response = response.header(header::CONTENT_ENCODING, "gzip");
+                Body::from(zipped(b"body"))
+            }
+        };
+        async move { Ok(response.status(status).body(body).unwrap()) }
+    });
+    let rows = [
+        (Gzip::Always, (200, true)),
+        (Gzip::Never, (304, false)),
+        (Gzip::Always, (304, true)),
+    ];
+    for (gzip, expect) in rows {
+        let options = ClientOptions {
+            gzip,
+            ..ClientOptions::default()
+        };
+        let client = Client::from_service(service.clone(), "default").with_client_options(options);
+        let client = client.layer(&HttpCacheLayer::new(HttpCache::on_disk(folder.path())));
+        let request = Request::get("/apis").body(Vec::new()).unwrap();
+        assert_eq!(client.request_bytes(request).await.unwrap(), "body");
+        assert_eq!(log.lock().unwrap().pop(), Some(expect), "{gzip:?}");
     }
 }
 
