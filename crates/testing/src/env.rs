@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kubewright_apiserver::{AdmissionPlugin, ApiServer, Options};
+use kubewright_client::helpers::conditions::has_condition;
 use kubewright_client::{Api, Client, WriteOptions};
 use kubewright_controllers::{ControllerName, ControllerOptions, ControllerSet};
 use kubewright_core::DynamicObject;
@@ -167,10 +168,8 @@ impl TestEnv {
                 Err(error) if !error.is_already_exists() => return Err(error.into()),
                 _ => {}
             }
-            self.wait_for(&api, &name, |found| {
-                found.is_some_and(crate::wait::is_established)
-            })
-            .await?;
+            self.wait_for(&api, &name, has_condition("Established", "True"))
+                .await?;
         }
         Ok(())
     }

@@ -2,10 +2,9 @@
 
 use kubewright_client::Api;
 use kubewright_client::helpers::WaitError;
-use kubewright_core::{ApiResource, DynamicObject, Resource, Scope};
+use kubewright_core::{ApiResource, Resource, Scope};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::{TestEnv, TestEnvError};
 
@@ -54,16 +53,4 @@ pub(crate) fn definitions() -> ApiResource {
         plural: "customresourcedefinitions".into(),
         scope: Scope::Cluster,
     }
-}
-
-/// Whether a definition's kind is served.
-pub(crate) fn is_established(definition: &DynamicObject) -> bool {
-    let conditions = definition
-        .data
-        .get("status")
-        .and_then(|status| status["conditions"].as_array());
-    conditions
-        .into_iter()
-        .flatten()
-        .any(|condition: &Value| condition["type"] == "Established" && condition["status"] == "True")
 }

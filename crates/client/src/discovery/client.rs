@@ -123,11 +123,7 @@ impl DiscoveryClient {
     ///
     /// [`Error::is_not_found`] if the server does not offer it.
     pub async fn version(&self, group_version: &GroupVersion) -> Result<DiscoveredVersion, Error> {
-        let path = match group_version.group.as_str() {
-            "" => format!("/api/{}", group_version.version),
-            group => format!("/apis/{group}/{}", group_version.version),
-        };
-        let call = self.client.call_to("discover", path);
+        let call = self.client.call_to("discover", crate::rest::root(group_version));
         let (_, body) = self.send(&call, call.path(), JSON).await?;
         legacy::version(&body, group_version).map_err(|error| call.decode(error))
     }

@@ -144,11 +144,8 @@ impl OpenApiClient {
     ///
     /// As [`paths`](Self::paths).
     pub async fn document_of(&self, group_version: &GroupVersion) -> Result<Option<Bytes>, Error> {
-        let name = match group_version.group.as_str() {
-            "" => format!("api/{}", group_version.version),
-            group => format!("apis/{group}/{}", group_version.version),
-        };
-        match self.paths().await?.get(&name) {
+        let root = crate::rest::root(group_version);
+        match self.paths().await?.get(root.trim_start_matches('/')) {
             Some(path) => self.document(path).await.map(Some),
             None => Ok(None),
         }

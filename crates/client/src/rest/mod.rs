@@ -35,13 +35,9 @@ pub struct RestClient {
 impl RestClient {
     /// Requests for a group and version; that of the core has the empty group.
     pub fn new(client: &Client, version: &GroupVersion) -> Self {
-        let root = match version.group.as_str() {
-            "" => format!("/api/{}", version.version),
-            group => format!("/apis/{group}/{}", version.version),
-        };
         Self {
             client: client.clone(),
-            root,
+            root: root(version),
         }
     }
 
@@ -87,6 +83,14 @@ impl RestClient {
     /// A request with any method.
     pub fn request(&self, method: Method) -> RestRequest {
         RestRequest::new(&self.client, method, self.root.clone())
+    }
+}
+
+/// The path of a group and version: `/api/v1` for that of the core, else `/apis/GROUP/VERSION`.
+pub(crate) fn root(version: &GroupVersion) -> String {
+    match version.group.as_str() {
+        "" => format!("/api/{}", version.version),
+        group => format!("/apis/{group}/{}", version.version),
     }
 }
 
