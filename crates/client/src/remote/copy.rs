@@ -1,7 +1,8 @@
 //! Copies of files between containers and this machine, by `tar` in the container as `kubectl cp` does: [`CopyReport`].
 
-use std::fs::{self, File};
+use std::fs::{self, File, ReadDir};
 use std::io::{self, Read, Write};
+use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::time::Duration;
@@ -211,7 +212,8 @@ impl Api<Pod> {
     /// Copies a file or a folder into a container: into `remote` if that is a folder there, else as `remote`, whose folder must exist. The
     /// container needs `tar`, and `test` to tell folders. Links are copied as links, modes are taken over as far as the user in the container may.
     ///
-    /// Memory does not grow with what is copied.
+    /// Memory does not grow with what is copied. A folder is open for as long as something below it is copied, so folders nest as deep as
+    /// this process may have files open.
     ///
     /// # Errors
     ///
@@ -347,10 +349,14 @@ fn pack(archive: impl Write, local: &Path, member: &Path) -> Result<CopyReport, 
         inner: archive,
         bytes: 0,
     });
-    let mut waiting = vec![(local.to_owned(), member.to_owned())];
-    while let Some((path, name)) = waiting.pop() {
-        let packed = pack_one(&mut builder, &path, &name, &mut waiting, &mut report);
-        packed.map_err(|error| CopyError::local(&path, error))?;
+    let mut open = Vec::new();
+    let mut next = Some((local.to_owned(), member.to_owned()));
+    while let Some((path, name)) = next {
+        let packed = pack_one(&mut builder, &path, &name, &mut report);
+        if let Some(entries) = packed.map_err(|error| CopyError::local(&path, error))? {
+            open.push(Folder { path, name, entries });
+        }
+        next = next_entry(&mut open)?;
     }
     let finished = builder.into_inner().and_then(|mut archive| {
         // From here on the archive is whole: who reads no more has what it needs.
@@ -365,26 +371,45 @@ fn pack(archive: impl Write, local: &Path, member: &Path) -> Result<CopyReport, 
     Ok(report)
 }
 
+/// A folder with entries that were not packed yet.
+struct Folder {
+    path: PathBuf,
+    /// What it is called in the archive.
+    name: PathBuf,
+    entries: Peekable<ReadDir>,
+}
+
+/// The next path to pack, and its name: the innermost folder first.
+fn next_entry(open: &mut Vec<Folder>) -> Result<Option<(PathBuf, PathBuf)>, CopyError> {
+    while let Some(folder) = open.last_mut() {
+        if let Some(entry) = folder.entries.next() {
+            let entry = entry
+                .map_err(|error| CopyError::local(&folder.path, error))?
+                .file_name();
+            return Ok(Some((folder.path.join(&entry), folder.name.join(&entry))));
+        }
+        open.pop();
+    }
+    Ok(None)
+}
+
+/// Packs a file, a link, or an empty folder; the entries of another folder are given back.
 fn pack_one(
     builder: &mut Builder<impl Write>,
     path: &Path,
     name: &Path,
-    waiting: &mut Vec<(PathBuf, PathBuf)>,
     report: &mut CopyReport,
-) -> io::Result<()> {
+) -> io::Result<Option<Peekable<ReadDir>>> {
     let metadata = fs::symlink_metadata(path)?;
     let mut header = Header::new_gnu();
     header.set_metadata(&metadata);
     if metadata.is_dir() {
-        let before = waiting.len();
-        for entry in fs::read_dir(path)? {
-            let entry = entry?.file_name();
-            waiting.push((path.join(&entry), name.join(&entry)));
-        }
+        let mut entries = fs::read_dir(path)?.peekable();
         // Folders with something in them are made for that.
-        if waiting.len() == before {
-            builder.append_data(&mut header, name, io::empty())?;
+        if entries.peek().is_some() {
+            return Ok(Some(entries));
         }
+        builder.append_data(&mut header, name, io::empty())?;
     } else if metadata.is_symlink() {
         header.set_size(0);
         builder.append_link(&mut header, name, fs::read_link(path)?)?;
@@ -403,7 +428,7 @@ fn pack_one(
     } else {
         report.skip(path.to_owned(), SkipReason::Special);
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Counts what passes.
