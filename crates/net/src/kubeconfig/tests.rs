@@ -71,6 +71,29 @@ fn debug_output_shows_no_secret() {
         parse("users: [{name: a, user: {token: s3cret, password: s3cret, client-key-data: czNjcmV0}}]");
     let text = format!("{config:?}");
     assert!(!text.contains("s3cret") && !text.contains("115, 51"), "{text}");
+
+    for (address, expect) in [
+        ("https://u:s3cret@h:1/p", "https://...@h:1/p"),
+        ("u:s3cret@h:1", "...@h:1"),
+        ("https://u:s3cret@s3cret@h", "https://...@h"),
+        ("socks5://h:1", "socks5://h:1"),
+    ] {
+        let cluster = Cluster {
+            server: address.to_owned(),
+            proxy_url: Some(address.to_owned()),
+            ..Cluster::default()
+        };
+        let text = format!("{cluster:?}");
+        assert!(!text.contains("s3cret"), "{text}");
+        assert_eq!(text.matches(&format!("{expect:?}")).count(), 2, "{text}");
+    }
+    let exec = ExecConfig {
+        command: "login".to_owned(),
+        args: vec!["--token".to_owned(), "s3cret".to_owned()],
+        ..ExecConfig::default()
+    };
+    let text = format!("{exec:?}");
+    assert!(!text.contains("s3cret") && text.contains("2 arguments"), "{text}");
 }
 
 #[test]

@@ -85,7 +85,7 @@ pub struct NamedCluster {
 }
 
 /// How to reach a server and how to recognise it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Cluster {
     /// Address, for example `https://10.0.0.1:6443`. A path is put in front of every request's.
@@ -119,6 +119,29 @@ pub struct Cluster {
     /// See [`Unknown`].
     #[serde(flatten)]
     pub unknown: Unknown,
+}
+
+impl fmt::Debug for Cluster {
+    /// Addresses without a user and a password before the host.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cluster")
+            .field("server", &without_user(&self.server))
+            .field("tls_server_name", &self.tls_server_name)
+            .field("insecure_skip_tls_verify", &self.insecure_skip_tls_verify)
+            .field("certificate_authority", &self.certificate_authority)
+            .field("certificate_authority_data", &self.certificate_authority_data)
+            .field("proxy_url", &self.proxy_url.as_deref().map(without_user))
+            .field("disable_compression", &self.disable_compression)
+            .finish_non_exhaustive()
+    }
+}
+
+fn without_user(address: &str) -> String {
+    match (address.split_once("://"), address.rsplit_once('@')) {
+        (_, None) => address.to_owned(),
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://...@{host}"),
+        (None, Some((_, host))) => format!("...@{host}"),
+    }
 }
 
 /// An [`AuthInfo`] under its name.
@@ -281,7 +304,7 @@ impl fmt::Debug for AuthProviderConfig {
 }
 
 /// A program that prints an `ExecCredential` of `client.authentication.k8s.io`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecConfig {
     /// Program to run.
@@ -308,6 +331,21 @@ pub struct ExecConfig {
     /// See [`Unknown`].
     #[serde(flatten)]
     pub unknown: Unknown,
+}
+
+impl fmt::Debug for ExecConfig {
+    /// The number of the arguments: one of them may be a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExecConfig")
+            .field("command", &self.command)
+            .field("args", &format_args!("{} arguments", self.args.len()))
+            .field("env", &self.env)
+            .field("api_version", &self.api_version)
+            .field("install_hint", &self.install_hint)
+            .field("provide_cluster_info", &self.provide_cluster_info)
+            .field("interactive_mode", &self.interactive_mode)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A variable of the environment.
