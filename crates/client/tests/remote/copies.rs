@@ -130,19 +130,22 @@ async fn folders_there_and_back() {
         std::os::unix::fs::symlink("none", source.join("link")).unwrap();
         fs::create_dir(&inside).unwrap();
         let options = CopyOptions::default();
-        // Into a folder that exists, and by another name.
-        for (remote, lies) in [
+        let other = home.path().join("other");
+        // Into a folder that exists, and by another name. Where a `tar` is waited for, one will do.
+        let targets = [
             (path(&inside), inside.join("source")),
-            (path(&home.path().join("other")), home.path().join("other")),
-        ] {
-            let sent = pods.copy_to("web", &source, remote, &options).await;
-            if protocol == V4 && matches!(sent, Err(CopyError::Unfinished)) {
-                // GNU's tar waits for an end that the server cannot tell it of.
-                continue;
+            (path(&other), other.clone()),
+        ];
+        for (remote, lies) in targets.iter().take(if protocol == V5 { 2 } else { 1 }) {
+            match pods.copy_to("web", &source, remote, &options).await {
+                // GNU's tar waits for an end that the server cannot tell it of. It has everything all the same.
+                Err(CopyError::Unfinished) if protocol == V4 => {}
+                sent => {
+                    let report = sent.unwrap();
+                    assert_eq!((report.files, report.skipped.len()), (5, 0));
+                }
             }
-            let report = sent.unwrap();
-            assert_eq!((report.files, report.skipped.len()), (5, 0));
-            assert_eq!(tree(&lies), tree(&source));
+            assert_eq!(tree(lies), tree(&source), "{protocol}");
         }
         let back = home.path().join("back");
         let report = pods

@@ -424,8 +424,7 @@ async fn dropping_it_ends_it() {
     let pods = pods_on(V5, move |_, mut socket: Socket| {
         let sender = sender.clone();
         async move {
-            assert!(socket.receive().await.is_none());
-            sender.send(()).await.unwrap();
+            sender.send(socket.receive().await).await.unwrap();
         }
     });
     let mut process = pods
@@ -434,7 +433,8 @@ async fn dropping_it_ends_it() {
         .unwrap();
     let (mut stdin, mut stdout) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
     drop(process);
-    ended.recv().await.unwrap();
+    let ended = tokio::time::timeout(Duration::from_secs(30), ended.recv()).await;
+    assert_eq!(ended, Ok(Some(None)), "the node sees the end, and nothing else");
     assert_eq!(
         stdout.read_u8().await.unwrap_err().kind(),
         ErrorKind::ConnectionAborted

@@ -434,8 +434,8 @@ fn flags() -> Vec<Case> {
             &["--as-group=a"],
             |o, _| o.impersonate_groups = vec!["a".into()],
         ),
-        case("flags::server", &["--server={IPV6}"], |o, fill| {
-            o.server = Some(fill("{IPV6}"))
+        case("flags::server", &["--server={HTTPS}/other"], |o, fill| {
+            o.server = Some(fill("{HTTPS}/other"))
         }),
         case(
             "flags::server_and_name",

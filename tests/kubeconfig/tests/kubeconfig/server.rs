@@ -69,7 +69,8 @@ impl Servers {
         };
         let near = ["127.0.0.1", "::1", "localhost"];
         let https = listen(&notes, "https", "127.0.0.1:0", Some(config(&near)?)).await?;
-        let ipv6 = listen(&notes, "ipv6", "[::1]:0", Some(config(&near)?)).await?;
+        // Not every machine has it.
+        let ipv6 = listen(&notes, "ipv6", "[::1]:0", Some(config(&near)?)).await.ok();
         let named = listen(&notes, "named", "127.0.0.1:0", Some(config(&["kube.example"])?)).await?;
         let http = listen(&notes, "http", "127.0.0.1:0", None).await?;
         let connect = proxy(&notes, Proxy::Connect).await?;
@@ -85,7 +86,10 @@ impl Servers {
             ("{HTTPS}", format!("https://{https}")),
             ("{HTTPS-HOST}", https.to_string()),
             ("{HTTPS-PORT}", https.port().to_string()),
-            ("{IPV6}", format!("https://{ipv6}")),
+            (
+                IPV6,
+                ipv6.map_or_else(String::new, |ipv6| format!("https://{ipv6}")),
+            ),
             ("{NAMED}", format!("https://{named}")),
             ("{HTTP}", format!("http://{http}")),
             ("{HTTP-HOST}", http.to_string()),
@@ -125,6 +129,14 @@ impl Servers {
         let seen = locked(&self.notes.seen).take();
         seen.map(|seen| Seen { proxy, ..seen })
     }
+}
+
+/// What texts call the server on `[::1]`, which is there where [`has_ipv6`].
+pub(crate) const IPV6: &str = "{IPV6}";
+
+/// Whether this machine can listen on `[::1]`.
+pub(crate) fn has_ipv6() -> bool {
+    std::net::TcpListener::bind("[::1]:0").is_ok()
 }
 
 async fn listen(

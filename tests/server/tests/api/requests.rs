@@ -5,6 +5,7 @@
 //! media type, the kind, the message and the fields of an error, and the warnings. A row without a code is sent for what it does.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -71,19 +72,34 @@ async fn requests_are_answered_as_upstream_answers_them() {
         let row: Value = serde_json::from_str(row).unwrap();
         let answer = server.ask(ask(&row)).await;
         if answer.body["kind"] == "CustomResourceDefinition" && answer.code == 201 {
-            let spec = &answer.body["spec"];
-            let served = format!(
-                "GET /apis/{}/v1/{}",
-                text(&spec["group"]),
-                text(&spec["names"]["plural"])
+            let is_served = until_served(&server, &answer.body["spec"]);
+            let is_served = tokio::time::timeout(Duration::from_secs(30), is_served).await;
+            assert!(
+                is_served.is_ok(),
+                "line {number}: what {} defines is not served",
+                row["ask"]
             );
-            while server.ask(&*served).await.code == 404 {
-                tokio::task::yield_now().await;
-            }
         }
         if let Some(found) = difference(&row, &answer) {
             let _ = write!(differences, "line {number}, {found}");
         }
     }
     assert!(differences.is_empty(), "{differences}");
+}
+
+/// Waits until a defined kind is answered for in a version that the definition says is served.
+async fn until_served(server: &Server, spec: &Value) {
+    let mut versions = spec["versions"].as_array().into_iter().flatten();
+    let Some(version) = versions.find(|version| version["served"] == true) else {
+        return;
+    };
+    let path = format!(
+        "GET /apis/{}/{}/{}",
+        text(&spec["group"]),
+        text(&version["name"]),
+        text(&spec["names"]["plural"])
+    );
+    while server.ask(&*path).await.code == 404 {
+        tokio::task::yield_now().await;
+    }
 }
