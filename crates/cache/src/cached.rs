@@ -6,16 +6,19 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use kubewright_core::{DynamicObject, ObjectKey, ObjectMeta, ResourceVersion};
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
-use crate::record::{Context, DecodeError, MalformedObject, ManagedFields, Record, peek};
+use crate::labels::{Labels, Pool};
+use crate::peek::{MalformedObject, ManagedFields, peek};
+use crate::record::{Context, DecodeError, Record};
 use crate::store::StoreOptions;
 
 /// An object in the cache, seen as a `K`.
 ///
-/// Key, uid and version cost nothing; [`metadata`](Self::metadata) decodes the metadata alone and
+/// Key, uid, version and labels cost nothing; [`metadata`](Self::metadata) decodes the metadata alone and
 /// [`object`](Self::object) the whole object, both on first use, and both stay decoded while the store's byte budget
-/// allows. Objects are shared between all readers and never change: a newer version is another `Cached`.
+/// allows; [`project`](Self::project) decodes what a type of yours names and skips the rest. Objects are shared between all readers and never change: a newer version is another `Cached`.
 ///
 /// `K` is a type from `k8s-openapi`, a derived custom resource, [`DynamicObject`] or
 /// [`PartialObject`](kubewright_core::PartialObject). It is only a view: [`view`](Self::view) changes it.
@@ -39,13 +42,9 @@ impl<K> Cached<K> {
     /// When the bytes are not a JSON object with a name and a resource version.
     pub fn from_json(raw: &[u8]) -> Result<Self, MalformedObject> {
         let context = Arc::new(Context::new("", "", StoreOptions::default().decoded_bytes));
-        let record = Record::new(
-            raw,
-            peek(raw)?,
-            &context,
-            |namespace| namespace.into(),
-            ManagedFields::Keep,
-        )?;
+        let head = peek(raw)?;
+        let kept = head.keep(raw, ManagedFields::Keep);
+        let record = Record::new(&head, &kept, &context, &Mutex::new(Pool::default()))?;
         Ok(Self::new(Arc::new(record)))
     }
 
@@ -94,10 +93,42 @@ impl<K> Cached<K> {
         self.record.metadata()
     }
 
-    /// The object as JSON. An item of a typed list comes without `kind` and `apiVersion`.
+    /// The labels, without decoding anything.
+    #[must_use]
+    pub fn labels(&self) -> &Labels {
+        self.record.labels()
+    }
+
+    /// The object as JSON, unpacked and copied by each call. An item of a typed list comes without `kind` and
+    /// `apiVersion`, and the store may have left out managed fields
+    /// ([`StoreOptions::managed_fields`](crate::StoreOptions::managed_fields)).
     #[must_use]
     pub fn raw(&self) -> Bytes {
-        self.record.raw().clone()
+        Bytes::from(self.record.text().into_owned())
+    }
+
+    /// A part of the object: a type that names some fields gets those, and the others are skipped, which takes a
+    /// fraction of the time of the whole. Decoded by each call and not kept.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # use kubewright_cache::{Cached, DecodeError};
+    /// #[derive(serde::Deserialize)]
+    /// struct Placement { spec: PlacementSpec }
+    /// #[derive(serde::Deserialize)]
+    /// #[serde(rename_all = "camelCase")]
+    /// struct PlacementSpec { node_name: Option<String> }
+    ///
+    /// fn node(pod: &Cached<Pod>) -> Result<Option<String>, DecodeError> {
+    ///     Ok(pod.project::<Placement>()?.spec.node_name)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the bytes do not fit `T`.
+    pub fn project<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
+        self.record.project()
     }
 
     /// The whole object.

@@ -4,6 +4,7 @@
 //! more than the budget, the oldest is dropped, unless it was used since the hand last came by. A use costs one
 //! relaxed store and no lock.
 
+use std::any::TypeId;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
@@ -15,7 +16,8 @@ use crate::record::Record;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     Metadata,
-    Object,
+    /// As this type.
+    Object(TypeId),
 }
 
 #[derive(Debug)]

@@ -16,7 +16,7 @@ use crate::delta_fifo::{Batch, DeltaFifo};
 use crate::driver::Driver;
 use crate::listener::{EventHandler, Listener};
 use crate::lister::Lister;
-use crate::record::MalformedObject;
+use crate::peek::MalformedObject;
 use crate::reflector::{Reflector, ReflectorOptions, Verb};
 use crate::registration::Registration;
 use crate::source::{ListerWatcher, SourceError};

@@ -6,7 +6,7 @@
 //! who ask for the same resource and scope.
 //!
 //! The cache keeps bytes, not structs. It hands out [`Cached`]: key, uid and version at once, metadata and the typed
-//! object decoded when first asked for. Reflector, FIFO, store and listener queues are state machines without clock or
+//! object decoded when first asked for. A large store compresses its objects. Reflector, FIFO, store and listener queues are state machines without clock or
 //! network; one task drives them.
 //!
 //! It does not write, and it never hands out anything that a caller could change for others.
@@ -49,16 +49,22 @@ mod driver;
 mod factory;
 mod filtering;
 mod informer;
+mod labels;
 mod listener;
 mod listener_queue;
 mod lister;
+mod metadata;
+mod packing;
+mod peek;
 mod record;
 mod reflector;
 mod registration;
+mod snapshot;
 mod source;
 mod store;
 #[cfg(test)]
 mod tests;
+mod training;
 
 pub use crate::cached::Cached;
 pub use crate::client::ClientSource;
@@ -67,13 +73,16 @@ pub use crate::filtering::FilteringHandler;
 pub use crate::informer::{
     Failure, HandlerOptions, Health, Indexed, InformerOptions, MIN_RESYNC, SharedInformer,
 };
+pub use crate::labels::Labels;
 pub use crate::listener::EventHandler;
 pub use crate::listener_queue::Lag;
 pub use crate::lister::{Lister, UnknownIndex};
-pub use crate::record::{DecodeError, MalformedObject, ManagedFields};
+pub use crate::peek::{MalformedObject, ManagedFields};
+pub use crate::record::DecodeError;
 pub use crate::reflector::{FirstList, ReflectorOptions, StreamingLists, Verb};
 pub use crate::registration::Registration;
 pub use crate::source::{BoxFuture, ListerWatcher, SourceError, WatchStream};
 pub use crate::store::{
-    FinalState, Initial, NAMESPACE_INDEX, OWNER_INDEX, StoreOptions, Transform, owner_uids,
+    Compression, FinalState, Initial, NAMESPACE_INDEX, OWNER_INDEX, StoreOptions, Transform, Usage,
+    owner_uids,
 };

@@ -9,6 +9,7 @@ use kubewright_core::{LabelSelector, ObjectKey, ResourceVersion};
 use crate::cached::Cached;
 use crate::informer::Inner;
 use crate::record::Record;
+use crate::store::Usage;
 
 /// Reads objects from the store of an informer, seen as `K`, without asking the server.
 ///
@@ -59,7 +60,7 @@ impl<K> Lister<K> {
         cached(self.inner.core.store.list_namespace(namespace))
     }
 
-    /// The objects whose labels match, in one namespace or in all. Looks at the metadata of each.
+    /// The objects whose labels match, in one namespace or in all. Looks at the labels of each and decodes nothing.
     #[must_use]
     pub fn select(&self, namespace: Option<&str>, selector: &LabelSelector) -> Vec<Cached<K>> {
         let mut objects = match namespace {
@@ -68,9 +69,8 @@ impl<K> Lister<K> {
         };
         if !selector.is_everything() {
             objects.retain(|object| {
-                let metadata = object.metadata();
-                let labels = metadata.labels.as_ref();
-                selector.matches(|key| labels.and_then(|labels| labels.get(key)).map(String::as_str))
+                let labels = object.labels();
+                selector.matches(|key| labels.get(key))
             });
         }
         objects
@@ -127,10 +127,10 @@ impl<K> Lister<K> {
         }
     }
 
-    /// The estimated size of the objects that are kept decoded, in bytes.
+    /// What the store has in memory.
     #[must_use]
-    pub fn decoded_bytes(&self) -> usize {
-        self.inner.core.store.decoded_bytes()
+    pub fn usage(&self) -> Usage {
+        self.inner.core.store.usage()
     }
 }
 

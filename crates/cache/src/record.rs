@@ -1,72 +1,106 @@
-//! One stored object: its bytes, and where in them the few things are that everyone asks for.
+//! One stored object: its bytes, and beside them the few things that everyone asks for.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use bytes::Bytes;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kubewright_core::{ObjectKey, ObjectMeta, OwnerReference, ResourceVersion};
+use kubewright_core::{ObjectKey, ObjectMeta, ResourceVersion};
 use parking_lot::Mutex;
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer as _, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, de};
-use serde_json::value::RawValue;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::decoded::{Budget, Part};
+use crate::labels::{Labels, Pool};
+use crate::metadata::decode_metadata;
+use crate::packing::{Codec, Packed};
+use crate::peek::{Head, Kept, MalformedObject};
 
 /// What the records of one store share.
 #[derive(Debug)]
 pub(crate) struct Context {
     /// `"kind":"Pod","apiVersion":"v1",`: what items of typed lists lack. Empty when not known.
-    types: String,
-    pub(crate) budget: Budget,
+    types: Arc<str>,
+    pub(crate) budget: Arc<Budget>,
+    pub(crate) usage: Arc<Usage>,
+    /// New records are packed with it.
+    pub(crate) codec: Option<Codec>,
+}
+
+/// What records take, those among them that only handlers or readers still hold.
+#[derive(Debug, Default)]
+pub(crate) struct Usage {
+    pub(crate) records: AtomicUsize,
+    /// All that is kept of them but decoded forms.
+    pub(crate) bytes: AtomicUsize,
+    /// The length of their text.
+    pub(crate) text: AtomicUsize,
+    /// The length of the text that is not packed.
+    pub(crate) plain: AtomicUsize,
 }
 
 impl Context {
     pub(crate) fn new(api_version: &str, kind: &str, decoded_bytes: usize) -> Self {
-        if kind.is_empty() {
-            return Self {
-                types: String::new(),
-                budget: Budget::new(decoded_bytes),
-            };
-        }
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        let types = format!(
-            "\"kind\":{},\"apiVersion\":{},",
-            quoted(kind),
-            quoted(api_version)
-        );
+        let types = match kind {
+            "" => String::new(),
+            kind => format!(
+                "\"kind\":{},\"apiVersion\":{},",
+                quoted(kind),
+                quoted(api_version)
+            ),
+        };
         Self {
-            types,
-            budget: Budget::new(decoded_bytes),
+            types: types.into(),
+            budget: Arc::new(Budget::new(decoded_bytes)),
+            usage: Arc::default(),
+            codec: None,
+        }
+    }
+
+    /// The same, but that new records are packed.
+    pub(crate) fn packing(&self, codec: Codec) -> Self {
+        Self {
+            types: Arc::clone(&self.types),
+            budget: Arc::clone(&self.budget),
+            usage: Arc::clone(&self.usage),
+            codec: Some(codec),
         }
     }
 }
 
 /// A stored object. Immutable but for the decoded forms it may hold for a while.
 pub(crate) struct Record {
-    raw: Bytes,
     key: ObjectKey,
-    /// Places in `raw`, without the quotes. 32 bits are enough: the API server takes 3 MiB at most.
-    uid: Span,
-    version: Span,
-    metadata: Span,
-    pub(crate) context: Arc<Context>,
-    decoded: Mutex<Decoded>,
+    /// Uid, version and text, one after the other, in one allocation.
+    bytes: Box<[u8]>,
+    uid: u16,
+    version: u16,
+    form: Form,
+    labels: Labels,
+    context: Arc<Context>,
+    decoded: Mutex<Option<Box<Decoded>>>,
     /// Set by each use of a decoded form, cleared by the budget's clock hand.
     used: AtomicBool,
+}
+
+/// How the text is kept.
+#[derive(Debug, Clone)]
+enum Form {
+    /// As it came, with its metadata there. 32 bits are enough: the API server takes 3 MiB at most.
+    Plain { metadata: Range<u32> },
+    /// By the codec of the record's context.
+    Packed(Packed),
 }
 
 #[derive(Default)]
 struct Decoded {
     metadata: Option<Arc<ObjectMeta>>,
-    object: Option<Arc<dyn Any + Send + Sync>>,
+    /// The object as each type that it was asked for as, of late.
+    objects: Vec<(TypeId, Arc<dyn Any + Send + Sync>)>,
 }
-
-type Span = Range<u32>;
 
 /// Why an object could not be decoded.
 #[derive(Debug, thiserror::Error)]
@@ -81,182 +115,203 @@ pub struct DecodeError {
     pub message: String,
 }
 
-/// Why bytes from the server cannot be stored as an object.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not an object with a name and a resource version: {message}")]
-#[non_exhaustive]
-pub struct MalformedObject {
-    /// What does not fit.
-    pub message: String,
-}
-
-/// What [`peek`] finds.
-pub(crate) struct Head<'a> {
-    pub(crate) name: Cow<'a, str>,
-    pub(crate) namespace: Cow<'a, str>,
-    pub(crate) uid: &'a str,
-    pub(crate) version: &'a str,
-    managed_fields: Option<&'a str>,
-    metadata: &'a str,
-}
-
-/// Reads what a store needs to know of an object, and no more: what follows the metadata is not looked at.
-pub(crate) fn peek(raw: &[u8]) -> Result<Head<'_>, MalformedObject> {
-    let malformed = |message: &dyn fmt::Display| MalformedObject {
-        message: message.to_string(),
-    };
-    let text = std::str::from_utf8(raw).map_err(|e| malformed(&e))?;
-    let mut metadata = None;
-    let outcome = serde_json::Deserializer::from_str(text).deserialize_map(FindMetadata(&mut metadata));
-    let Some(metadata) = metadata else {
-        return Err(outcome
-            .err()
-            .map_or_else(|| malformed(&"no metadata"), |e| malformed(&e)));
-    };
-    let head: MetadataHead<'_> = serde_json::from_str(metadata).map_err(|e| malformed(&e))?;
-    if head.name.is_empty() {
-        return Err(malformed(&"metadata.name is empty"));
-    }
-    Ok(Head {
-        name: head.name,
-        namespace: head.namespace,
-        uid: head.uid,
-        version: head.resource_version,
-        managed_fields: head.managed_fields.map(RawValue::get),
-        metadata,
-    })
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct MetadataHead<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    namespace: Cow<'a, str>,
-    #[serde(default)]
-    uid: &'a str,
-    resource_version: &'a str,
-    #[serde(borrow, default)]
-    managed_fields: Option<&'a RawValue>,
-}
-
-/// Leaves the text of `metadata` behind and stops there, by an error that nobody sees.
-struct FindMetadata<'a, 'de>(&'a mut Option<&'de str>);
-
-impl<'de> Visitor<'de> for FindMetadata<'_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
-            if key == "metadata" {
-                *self.0 = Some(map.next_value::<&'de RawValue>()?.get());
-                return Err(de::Error::custom("found"));
-            }
-            map.next_value::<IgnoredAny>()?;
-        }
-        Ok(())
-    }
-}
-
 impl Record {
-    /// Copies an object out of whatever buffer it came in, so that one kept object never holds a whole list.
-    /// `head` is what [`peek`] found in `raw`.
+    /// Copies an object out of whatever buffer it came in, so that one kept object never holds a whole list. `kept` is
+    /// the text of the head.
     pub(crate) fn new(
-        raw: &[u8],
-        head: Head<'_>,
+        head: &Head<'_>,
+        kept: &Kept<'_>,
         context: &Arc<Context>,
-        intern: impl FnOnce(&str) -> Arc<str>,
-        managed_fields: ManagedFields,
+        pool: &Mutex<Pool>,
     ) -> Result<Self, MalformedObject> {
-        let cut = match managed_fields {
-            ManagedFields::Drop => head.managed_fields.and_then(|value| member_range(raw, value)),
-            ManagedFields::Keep => None,
-        };
-        let place = |part: &str| -> Result<Span, MalformedObject> {
-            let mut span = range_of(raw, part);
-            for end in [&mut span.start, &mut span.end] {
-                *end -= cut
-                    .as_ref()
-                    .filter(|cut| cut.end <= *end)
-                    .map_or(0, ExactSizeIterator::len);
-            }
-            let too_large = |_| MalformedObject {
-                message: "larger than 4 GiB".to_owned(),
-            };
-            Ok(u32::try_from(span.start).map_err(too_large)?..u32::try_from(span.end).map_err(too_large)?)
-        };
-        let (uid, version, metadata) = (place(head.uid)?, place(head.version)?, place(head.metadata)?);
-        let namespace = Some(head.namespace).filter(|namespace| !namespace.is_empty());
+        let mut pool = pool.lock();
+        let namespace = (!head.namespace.is_empty()).then(|| pool.string(&head.namespace));
+        let labels = pool.labels(head.labels);
+        drop(pool);
         let key = ObjectKey {
-            namespace: namespace.map(|n| intern(&n)),
+            namespace,
             name: Arc::from(&*head.name),
         };
-        let raw = match cut {
-            None => Bytes::copy_from_slice(raw),
-            Some(cut) => {
-                let mut kept = Vec::with_capacity(raw.len() - cut.len());
-                kept.extend_from_slice(&raw[..cut.start]);
-                kept.extend_from_slice(&raw[cut.end..]);
-                Bytes::from(kept)
+        Self::build(
+            key,
+            head.uid,
+            head.version,
+            labels,
+            (&kept.text, &kept.metadata),
+            context,
+        )
+    }
+
+    /// The same object in the form that the context asks for.
+    pub(crate) fn again(&self, context: &Arc<Context>) -> Result<Self, MalformedObject> {
+        let (text, metadata) = self.text_and_metadata();
+        let labels = self.labels.clone();
+        Self::build(
+            self.key.clone(),
+            self.uid(),
+            self.version(),
+            labels,
+            (&text, &metadata),
+            context,
+        )
+    }
+
+    fn build(
+        key: ObjectKey,
+        uid: &str,
+        version: &str,
+        labels: Labels,
+        (text, metadata): (&[u8], &Range<usize>),
+        context: &Arc<Context>,
+    ) -> Result<Self, MalformedObject> {
+        let too_large = |what: &str| MalformedObject {
+            message: format!("{what} is too large"),
+        };
+        let short = |part: &str| u16::try_from(part.len()).map_err(|_| too_large("uid or resource version"));
+        let place = |at: usize| u32::try_from(at).map_err(|_| too_large("an object of more than 4 GiB"));
+        // Grown by need: packed text is a tenth of the plain.
+        let mut bytes = Vec::with_capacity(uid.len() + version.len() + text.len() / 8);
+        bytes.extend_from_slice(uid.as_bytes());
+        bytes.extend_from_slice(version.as_bytes());
+        let packed = context
+            .codec
+            .as_ref()
+            .and_then(|codec| codec.pack(text, metadata, &mut bytes));
+        let form = match packed {
+            Some(packed) => Form::Packed(packed),
+            None => {
+                bytes.extend_from_slice(text);
+                Form::Plain {
+                    metadata: place(metadata.start)?..place(metadata.end)?,
+                }
             }
         };
-        Ok(Self {
-            raw,
+        let record = Self {
             key,
-            uid,
-            version,
-            metadata,
+            bytes: bytes.into_boxed_slice(),
+            uid: short(uid)?,
+            version: short(version)?,
+            form,
+            labels,
             context: Arc::clone(context),
             decoded: Mutex::default(),
             used: AtomicBool::new(false),
-        })
+        };
+        record.count(AtomicUsize::fetch_add);
+        Ok(record)
+    }
+
+    /// Counts the record in or out.
+    fn count(&self, by: fn(&AtomicUsize, usize, Ordering) -> usize) {
+        let usage = &self.context.usage;
+        by(&usage.records, 1, Ordering::Relaxed);
+        by(&usage.bytes, self.size(), Ordering::Relaxed);
+        by(&usage.text, self.text_len(), Ordering::Relaxed);
+        if self.is_plain() {
+            by(&usage.plain, self.text_len(), Ordering::Relaxed);
+        }
+    }
+
+    /// What is kept of it but decoded forms and what it shares with others.
+    fn size(&self) -> usize {
+        // Both are behind an `Arc`, which counts its holders.
+        let counts = 4 * size_of::<usize>();
+        size_of::<Self>() + counts + self.bytes.len() + self.key.name.len()
     }
 
     pub(crate) fn key(&self) -> &ObjectKey {
         &self.key
     }
 
-    pub(crate) fn raw(&self) -> &Bytes {
-        &self.raw
-    }
-
     pub(crate) fn uid(&self) -> &str {
-        self.text(&self.uid)
+        str_of(&self.bytes[..self.uid as usize])
     }
 
     pub(crate) fn version(&self) -> &str {
-        self.text(&self.version)
+        let uid = self.uid as usize;
+        str_of(&self.bytes[uid..uid + self.version as usize])
     }
 
     pub(crate) fn resource_version(&self) -> ResourceVersion {
         ResourceVersion::new(self.version())
     }
 
-    /// The bytes were checked to be UTF-8 and the places are those of whole strings.
-    fn text(&self, span: &Span) -> &str {
-        let bytes = self
-            .raw
-            .get(span.start as usize..span.end as usize)
-            .unwrap_or_default();
-        std::str::from_utf8(bytes).unwrap_or_default()
+    pub(crate) fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    pub(crate) fn was_made_with(&self, context: &Arc<Context>) -> bool {
+        Arc::ptr_eq(&self.context, context)
+    }
+
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.form, Form::Plain { .. })
+    }
+
+    pub(crate) fn text_len(&self) -> usize {
+        match &self.form {
+            Form::Plain { .. } => self.kept().len(),
+            Form::Packed(packed) => packed.text_len(),
+        }
+    }
+
+    /// The object as it came, or as it was changed before it was stored.
+    pub(crate) fn text(&self) -> Cow<'_, [u8]> {
+        match &self.form {
+            Form::Plain { .. } => Cow::Borrowed(self.kept()),
+            Form::Packed(packed) => Cow::Owned(self.unpack(|codec| codec.text(self.kept(), packed))),
+        }
+    }
+
+    /// The same, with the place of the metadata.
+    pub(crate) fn text_and_metadata(&self) -> (Cow<'_, [u8]>, Range<usize>) {
+        let metadata = match &self.form {
+            Form::Plain { metadata } => metadata.start as usize..metadata.end as usize,
+            Form::Packed(packed) => packed.metadata(),
+        };
+        (self.text(), metadata)
+    }
+
+    fn metadata_text(&self) -> Cow<'_, [u8]> {
+        match &self.form {
+            Form::Plain { metadata } => {
+                Cow::Borrowed(&self.kept()[metadata.start as usize..metadata.end as usize])
+            }
+            Form::Packed(packed) => Cow::Owned(self.unpack(|codec| codec.metadata(self.kept(), packed))),
+        }
+    }
+
+    /// The text, as it is kept.
+    fn kept(&self) -> &[u8] {
+        &self.bytes[self.uid as usize + self.version as usize..]
+    }
+
+    /// What cannot be unpacked would be a fault of this crate or of the memory: whoever decodes it gets an error.
+    fn unpack(&self, unpack: impl FnOnce(&Codec) -> std::io::Result<Vec<u8>>) -> Vec<u8> {
+        let text = self.context.codec.as_ref().map(unpack);
+        text.and_then(|text| {
+            text.inspect_err(|error| tracing::error!(key = %self.key, %error, "an object cannot be unpacked"))
+                .ok()
+        })
+        .unwrap_or_default()
     }
 
     /// The metadata, decoded now or lately.
     pub(crate) fn metadata(self: &Arc<Self>) -> Arc<ObjectMeta> {
-        if let Some(metadata) = &self.decoded.lock().metadata {
+        if let Some(metadata) = self
+            .decoded
+            .lock()
+            .as_ref()
+            .and_then(|decoded| decoded.metadata.as_ref())
+        {
             self.used.store(true, Ordering::Relaxed);
             return Arc::clone(metadata);
         }
-        let metadata = Arc::new(decode_metadata(self.text(&self.metadata)));
-        self.decoded.lock().metadata = Some(Arc::clone(&metadata));
-        self.context
-            .budget
-            .keep(self, Part::Metadata, self.metadata.len() * METADATA_FACTOR);
+        let text = self.metadata_text();
+        let metadata = Arc::new(decode_metadata(str_of(&text)));
+        self.decoded.lock().get_or_insert_default().metadata = Some(Arc::clone(&metadata));
+        let bytes = text.len() * METADATA_FACTOR;
+        self.context.budget.keep(self, Part::Metadata, bytes);
         metadata
     }
 
@@ -265,37 +320,52 @@ impl Record {
     where
         K: DeserializeOwned + Send + Sync + 'static,
     {
-        let kept = self.decoded.lock().object.clone();
+        let wanted = TypeId::of::<K>();
+        let kept = self
+            .decoded
+            .lock()
+            .as_ref()
+            .and_then(|decoded| decoded.object(wanted));
         if let Some(object) = kept.and_then(|object| object.downcast::<K>().ok()) {
             self.used.store(true, Ordering::Relaxed);
             return Ok(object);
         }
-        let object = Arc::new(self.decode::<K>()?);
-        self.decoded.lock().object = Some(object.clone());
-        self.context
-            .budget
-            .keep(self, Part::Object, self.raw.len() * OBJECT_FACTOR);
+        let text = self.text();
+        let object = Arc::new(self.decode::<K>(&text)?);
+        let mut decoded = self.decoded.lock();
+        let objects = &mut decoded.get_or_insert_default().objects;
+        objects.retain(|(other, _)| *other != wanted);
+        objects.push((wanted, object.clone()));
+        drop(decoded);
+        let bytes = text.len() * OBJECT_FACTOR;
+        self.context.budget.keep(self, Part::Object(wanted), bytes);
         Ok(object)
     }
 
-    fn decode<K: DeserializeOwned>(&self) -> Result<K, DecodeError> {
+    /// The object as a `K`, decoded now and not kept.
+    pub(crate) fn project<K: DeserializeOwned>(&self) -> Result<K, DecodeError> {
+        self.decode(&self.text())
+    }
+
+    fn decode<K: DeserializeOwned>(&self, text: &[u8]) -> Result<K, DecodeError> {
         let failed = |e: serde_json::Error| DecodeError {
             key: self.key.clone(),
             wanted: std::any::type_name::<K>(),
             message: e.to_string(),
         };
-        if self.context.types.is_empty() || has_kind(&self.raw) {
-            return serde_json::from_slice(&self.raw).map_err(failed);
+        let types = &*self.context.types;
+        if types.is_empty() || has_kind(text) {
+            return serde_json::from_slice(text).map_err(failed);
         }
         // Items of a typed list come without kind and apiVersion, which dynamic objects need.
-        let brace = self.raw.iter().position(|b| *b == b'{').map_or(0, |at| at + 1);
-        let rest = &self.raw[brace..];
+        let brace = text.iter().position(|b| *b == b'{').map_or(0, |at| at + 1);
+        let rest = &text[brace..];
         let types = match rest.iter().find(|b| !b.is_ascii_whitespace()) {
-            Some(b'}') | None => self.context.types.trim_end_matches(','),
-            Some(_) => &self.context.types,
+            Some(b'}') | None => types.trim_end_matches(','),
+            Some(_) => types,
         };
-        let mut whole = Vec::with_capacity(self.raw.len() + types.len());
-        whole.extend_from_slice(&self.raw[..brace]);
+        let mut whole = Vec::with_capacity(text.len() + types.len());
+        whole.extend_from_slice(&text[..brace]);
         whole.extend_from_slice(types.as_bytes());
         whole.extend_from_slice(rest);
         serde_json::from_slice(&whole).map_err(failed)
@@ -309,13 +379,35 @@ impl Record {
     /// Drops a decoded form.
     pub(crate) fn evict(&self, part: Part) {
         let mut decoded = self.decoded.lock();
-        let dropped = match part {
-            Part::Metadata => (decoded.metadata.take(), None),
-            Part::Object => (None, decoded.object.take()),
+        let Some(forms) = decoded.as_deref_mut() else {
+            return;
         };
+        let dropped = match part {
+            Part::Metadata => (forms.metadata.take(), None),
+            Part::Object(wanted) => {
+                let at = forms.objects.iter().position(|(other, _)| *other == wanted);
+                (None, at.map(|at| forms.objects.swap_remove(at)))
+            }
+        };
+        if forms.metadata.is_none() && forms.objects.is_empty() {
+            *decoded = None;
+        }
         // Freed after the lock: a decoded object can be large.
         drop(decoded);
         drop(dropped);
+    }
+}
+
+impl Decoded {
+    fn object(&self, wanted: TypeId) -> Option<Arc<dyn Any + Send + Sync>> {
+        let found = self.objects.iter().find(|(other, _)| *other == wanted)?;
+        Some(Arc::clone(&found.1))
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        self.count(AtomicUsize::fetch_sub);
     }
 }
 
@@ -329,16 +421,6 @@ impl fmt::Debug for Record {
     }
 }
 
-/// What a store does with `metadata.managedFields`, often a third of an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ManagedFields {
-    /// Keeps them.
-    #[default]
-    Keep,
-    /// Cuts them out of the bytes before they are stored.
-    Drop,
-}
-
 /// How much larger than its JSON text a decoded object is, roughly: a measured pod of 10 KB took 80 KiB, one of 6 KB
 /// without managed fields 39.
 const OBJECT_FACTOR: usize = 7;
@@ -346,33 +428,9 @@ const OBJECT_FACTOR: usize = 7;
 /// The same for metadata.
 const METADATA_FACTOR: usize = 2;
 
-fn range_of(raw: &[u8], part: &str) -> Range<usize> {
-    let start = (part.as_ptr() as usize).saturating_sub(raw.as_ptr() as usize);
-    // A default (`""`) is no part of the text: it becomes an empty place.
-    if part.is_empty() || start + part.len() > raw.len() {
-        0..0
-    } else {
-        start..start + part.len()
-    }
-}
-
-/// The range of a whole member `"managedFields": value`, with one of the commas around it.
-fn member_range(raw: &[u8], value: &str) -> Option<Range<usize>> {
-    const NAME: &[u8] = b"\"managedFields\"";
-    let value = range_of(raw, value);
-    let back = |to: usize| raw[..to].trim_ascii_end().len();
-    let colon = back(value.start).checked_sub(1).filter(|at| raw[*at] == b':')?;
-    let start = back(colon)
-        .checked_sub(NAME.len())
-        .filter(|at| raw[*at..].starts_with(NAME))?;
-    let after = value.end + (raw[value.end..].len() - raw[value.end..].trim_ascii_start().len());
-    if raw.get(after) == Some(&b',') {
-        return Some(start..after + 1);
-    }
-    match back(start).checked_sub(1).filter(|at| raw[*at] == b',') {
-        Some(comma) => Some(comma..value.end),
-        None => Some(start..value.end),
-    }
+/// Text that was checked to be UTF-8 when it came.
+fn str_of(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_default()
 }
 
 fn has_kind(raw: &[u8]) -> bool {
@@ -389,69 +447,4 @@ fn has_kind(raw: &[u8]) -> bool {
     start.starts_with(b"\"kind\"")
         || start.starts_with(b"\"apiVersion\"")
         || serde_json::from_slice::<Kind>(raw).is_ok_and(|found| found.kind.is_some())
-}
-
-/// Decodes metadata field by field: one that is not of its type is left out and logged, so that it cannot hide the
-/// others. Managed fields are left out.
-fn decode_metadata(text: &str) -> ObjectMeta {
-    let mut metadata = ObjectMeta::default();
-    let fields = MetadataFields(&mut metadata);
-    if let Err(error) = fields.deserialize(&mut serde_json::Deserializer::from_str(text)) {
-        tracing::warn!(%error, "metadata is not a JSON object");
-    }
-    metadata
-}
-
-struct MetadataFields<'a>(&'a mut ObjectMeta);
-
-impl<'de> DeserializeSeed<'de> for MetadataFields<'_> {
-    type Value = ();
-
-    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for MetadataFields<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("metadata")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let meta = self.0;
-        while let Some(field) = map.next_key::<Cow<'de, str>>()? {
-            if field == "managedFields" {
-                map.next_value::<IgnoredAny>()?;
-                continue;
-            }
-            let raw = map.next_value::<&'de RawValue>()?.get();
-            match &*field {
-                "annotations" => set(&mut meta.annotations, &field, raw),
-                "creationTimestamp" => set::<Time>(&mut meta.creation_timestamp, &field, raw),
-                "deletionGracePeriodSeconds" => set(&mut meta.deletion_grace_period_seconds, &field, raw),
-                "deletionTimestamp" => set::<Time>(&mut meta.deletion_timestamp, &field, raw),
-                "finalizers" => set(&mut meta.finalizers, &field, raw),
-                "generateName" => set(&mut meta.generate_name, &field, raw),
-                "generation" => set(&mut meta.generation, &field, raw),
-                "labels" => set(&mut meta.labels, &field, raw),
-                "name" => set(&mut meta.name, &field, raw),
-                "namespace" => set(&mut meta.namespace, &field, raw),
-                "ownerReferences" => set::<Vec<OwnerReference>>(&mut meta.owner_references, &field, raw),
-                "resourceVersion" => set(&mut meta.resource_version, &field, raw),
-                "selfLink" => set(&mut meta.self_link, &field, raw),
-                "uid" => set(&mut meta.uid, &field, raw),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-}
-
-fn set<T: DeserializeOwned>(target: &mut Option<T>, field: &str, raw: &str) {
-    match serde_json::from_str(raw) {
-        Ok(value) => *target = value,
-        Err(error) => tracing::warn!(field, %error, "metadata field is not of its type, left out"),
-    }
 }

@@ -1,17 +1,23 @@
 //! The store of one resource: objects by key and by index.
 
 use std::fmt;
-use std::hash::{BuildHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
+use arc_swap::ArcSwap;
+use hashbrown::HashSet;
 use kubewright_core::{ObjectKey, ResourceVersion};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 
 use crate::cached::Cached;
 use crate::delta_fifo::{Batch, Delta};
-use crate::record::{Context, MalformedObject, ManagedFields, Record, peek};
+use crate::labels::Pool;
+use crate::packing::Codec;
+use crate::peek::{MalformedObject, ManagedFields, peek};
+use crate::record::{Context, Record};
+use crate::snapshot::{Function, IndexFn, Snapshot, Values};
+use crate::training::Training;
 
 /// The name of the index by namespace, which every store has.
 pub const NAMESPACE_INDEX: &str = "namespace";
@@ -34,9 +40,12 @@ pub fn owner_uids<K>(object: &Cached<K>) -> Vec<String> {
 /// How a store keeps its objects. Every value is valid.
 #[derive(Clone)]
 pub struct StoreOptions {
-    /// The byte budget for decoded objects, by an estimate of their size. Default: 64 MB; 0 keeps none.
+    /// Whether objects are compressed. Default: [`Compression::Above`] 1 MiB.
+    pub compression: Compression,
+    /// The byte budget for decoded objects, by an estimate of their size. Default: 64 MB; 0 keeps none, `usize::MAX`
+    /// keeps whatever was once decoded.
     pub decoded_bytes: usize,
-    /// Default: [`ManagedFields::Keep`].
+    /// Default: [`ManagedFields::Drop`].
     pub managed_fields: ManagedFields,
     /// Changes an object before it is stored, for instance to drop what nobody here reads. Gets the JSON text and
     /// returns a new one, or `None` to keep it. Must keep name, namespace, uid and resource version, and must bear to
@@ -45,14 +54,51 @@ pub struct StoreOptions {
     pub transform: Option<Transform>,
 }
 
+/// Whether a store compresses its objects.
+///
+/// It trains a dictionary on some of them, once. After that each object takes about 8 µs to pack, 2 µs to unpack, and a
+/// tenth of its size. One that keeps more than two thirds of its size stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// Once so many bytes of uncompressed text are in memory: small stores never are.
+    Above(usize),
+    /// Never.
+    Never,
+}
+
+impl Default for Compression {
+    fn default() -> Self {
+        Self::Above(1 << 20)
+    }
+}
+
+/// What a store has in memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Usage {
+    /// Objects in the store.
+    pub objects: usize,
+    /// States of objects in memory: those in the store, and older ones that handlers or readers still hold.
+    pub states: usize,
+    /// What these take, in bytes, but for decoded forms and for what they share.
+    pub bytes: usize,
+    /// What their text would take uncompressed.
+    pub text_bytes: usize,
+    /// What decoded forms take, by an estimate.
+    pub decoded_bytes: usize,
+    /// The dictionary of the compression; 0 while there is none.
+    pub dictionary_bytes: usize,
+}
+
 /// See [`StoreOptions::transform`].
 pub type Transform = Arc<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync>;
 
 impl Default for StoreOptions {
     fn default() -> Self {
         Self {
+            compression: Compression::default(),
             decoded_bytes: 64_000_000,
-            managed_fields: ManagedFields::Keep,
+            managed_fields: ManagedFields::default(),
             transform: None,
         }
     }
@@ -61,6 +107,7 @@ impl Default for StoreOptions {
 impl fmt::Debug for StoreOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreOptions")
+            .field("compression", &self.compression)
             .field("decoded_bytes", &self.decoded_bytes)
             .field("managed_fields", &self.managed_fields)
             .field("transform", &self.transform.is_some())
@@ -114,67 +161,44 @@ pub(crate) enum Versions {
 
 /// The objects of one resource, in one namespace or all, under one selector.
 ///
-/// Bytes are kept, not structs: one store serves typed, dynamic and metadata readers. Readers share a lock for the time
-/// of copying pointers.
+/// Bytes are kept, not structs: one store serves typed, dynamic and metadata readers. Readers see the last published
+/// [`Snapshot`] and take no lock: they never wait for a writer, nor a writer for them.
 pub(crate) struct Store {
     options: StoreOptions,
-    /// Held by whoever changes objects or indices, so that index functions run before `inner` is locked.
-    writing: Mutex<()>,
-    context: Arc<Context>,
-    /// Objects share the text of their namespace.
-    namespaces: Mutex<HashSet<Arc<str>>>,
-    inner: RwLock<Inner>,
-}
-
-#[derive(Default)]
-struct Inner {
-    hasher: DefaultHashBuilder,
-    objects: HashTable<Arc<Record>>,
-    by_namespace: HashMap<Arc<str>, HashSet<Arc<str>>>,
-    /// Only ever added to.
-    indices: Vec<Index>,
-    version: ResourceVersion,
-    populated: bool,
-}
-
-pub(crate) type IndexFn = Arc<dyn Fn(&Arc<Record>) -> Vec<String> + Send + Sync>;
-
-/// What an index asks of each object.
-struct Function {
-    name: String,
-    function: IndexFn,
-}
-
-struct Index {
-    function: Arc<Function>,
-    keys: HashMap<Arc<str>, HashSet<ObjectKey>>,
-    /// What the function said of each object, so that it need not be asked about the old state. Only objects with
-    /// values are in here.
-    values: HashMap<ObjectKey, Box<[Arc<str>]>>,
+    /// What new records are made with; another one once there is a dictionary.
+    context: ArcSwap<Context>,
+    training: Mutex<Training>,
+    pool: Mutex<Pool>,
+    /// What the next batch is applied to. Index functions run while this is locked, and read what is published.
+    writing: Mutex<Snapshot>,
+    published: ArcSwap<Snapshot>,
 }
 
 /// An object on its way in.
 struct Incoming {
     record: Arc<Record>,
     /// What each index says of it, in their order; `None` if it seems to be here already.
-    values: Option<Vec<Vec<String>>>,
-}
-
-/// A delta with its objects prepared.
-enum Step {
-    Upsert(Incoming),
-    Delete(Arc<Record>),
-    Replace(Vec<Incoming>),
+    values: Option<Values>,
 }
 
 impl Store {
     pub(crate) fn new(api_version: &str, kind: &str, options: StoreOptions) -> Self {
+        Self::with_snapshot(api_version, kind, options, Snapshot::default())
+    }
+
+    pub(crate) fn with_snapshot(
+        api_version: &str,
+        kind: &str,
+        options: StoreOptions,
+        snapshot: Snapshot,
+    ) -> Self {
         Self {
-            context: Arc::new(Context::new(api_version, kind, options.decoded_bytes)),
+            context: ArcSwap::from_pointee(Context::new(api_version, kind, options.decoded_bytes)),
+            training: Mutex::new(Training::new(options.compression)),
             options,
-            writing: Mutex::default(),
-            namespaces: Mutex::default(),
-            inner: RwLock::default(),
+            pool: Mutex::default(),
+            published: ArcSwap::from_pointee(snapshot.clone()),
+            writing: Mutex::new(snapshot),
         }
     }
 
@@ -182,135 +206,169 @@ impl Store {
     /// copied again, so a relist costs no memory.
     pub(crate) fn ingest(&self, raw: &[u8], versions: Versions) -> Result<Arc<Record>, MalformedObject> {
         let head = peek(raw)?;
-        let known = {
-            let namespace = Some(&*head.namespace).filter(|namespace| !namespace.is_empty());
-            let inner = self.inner.read();
-            inner.find(namespace, &head.name).cloned()
-        };
+        let namespace = Some(&*head.namespace).filter(|namespace| !namespace.is_empty());
+        let published = self.published.load();
+        let known = published.get(namespace, &head.name);
         let known = known.filter(|known| known.uid() == head.uid && known.version() == head.version);
         if versions == Versions::Trusted
             && let Some(known) = known
         {
-            return Ok(known);
+            return Ok(Arc::clone(known));
         }
-        let intern = |namespace: &str| -> Arc<str> {
-            Arc::clone(
-                self.namespaces
-                    .lock()
-                    .get_or_insert_with(namespace, |namespace| namespace.into()),
-            )
+        let context = self.context.load();
+        let kept = head.keep(raw, self.options.managed_fields);
+        let transform = self.options.transform.as_ref();
+        let record = match transform.and_then(|transform| transformed(transform, &head.name, &kept.text)) {
+            None => Record::new(&head, &kept, &context, &self.pool)?,
+            Some(text) => {
+                let head = peek(&text)?;
+                Record::new(
+                    &head,
+                    &head.keep(&text, ManagedFields::Keep),
+                    &context,
+                    &self.pool,
+                )?
+            }
         };
-        let mut record = Record::new(raw, head, &self.context, intern, self.options.managed_fields)?;
-        if let Some(transform) = &self.options.transform
-            && let Some(raw) = transformed(transform, &record)
-        {
-            record = Record::new(&raw, peek(&raw)?, &self.context, intern, ManagedFields::Keep)?;
-        }
         Ok(match known {
-            Some(known) if known.raw() == record.raw() => known,
-            _ => Arc::new(record),
+            Some(known) if known.text() == record.text() => Arc::clone(known),
+            _ => {
+                let record = Arc::new(record);
+                if context.codec.is_none() {
+                    self.learn_from(&record, &context);
+                }
+                record
+            }
         })
     }
 
-    /// Takes the steps of a batch, all under one lock, and tells what changed.
+    /// Trains a dictionary when there is enough to learn from. What is here already is packed with the next batch.
+    fn learn_from(&self, record: &Arc<Record>, context: &Arc<Context>) {
+        let mut training = self.training.lock();
+        if self.context.load().codec.is_some() {
+            return;
+        }
+        if let Some(codec) = training.take_in(record, context.usage.plain.load(Ordering::Relaxed)) {
+            self.context.store(Arc::new(context.packing(codec)));
+        }
+    }
+
+    /// Takes the steps of a batch, all at once, and tells what changed.
     pub(crate) fn apply(&self, batch: Batch) -> Vec<Change> {
-        let _one_at_a_time = self.writing.lock();
-        let functions = self.inner.read().functions();
-        let prepare = |record| self.prepare(record, &functions);
-        let steps = batch.deltas.into_iter().map(|delta| match delta {
-            Delta::Upsert(record) => Step::Upsert(prepare(record)),
-            Delta::Delete(record) => Step::Delete(record),
-            Delta::Replace(records) => Step::Replace(records.into_iter().map(prepare).collect()),
-        });
-        let steps: Vec<_> = steps.collect();
-        let mut changes = Vec::with_capacity(steps.len());
-        let mut inner = self.inner.write();
-        for step in steps {
-            let initial = if inner.populated {
+        let mut snapshot = self.writing.lock();
+        let functions = snapshot.functions();
+        let mut changes = Vec::with_capacity(batch.deltas.len());
+        for delta in batch.deltas {
+            let initial = if snapshot.populated {
                 Initial::No
             } else {
                 Initial::Yes
             };
-            match step {
-                Step::Upsert(incoming) => inner.upsert(incoming, initial, &mut changes),
-                Step::Delete(record) => {
-                    if inner.remove(record.key()).is_some() {
+            match delta {
+                Delta::Upsert(record) => {
+                    let incoming = self.prepare(&snapshot, record, &functions);
+                    upsert(&mut snapshot, incoming, initial, &mut changes);
+                }
+                Delta::Delete(record) => {
+                    if snapshot.remove(record.key()).is_some() {
                         changes.push(Change::Deleted {
                             last: record,
                             final_state: FinalState::Known,
                         });
                     }
                 }
-                Step::Replace(incoming) => {
-                    inner.replace(incoming, initial, &mut changes);
-                    inner.populated = true;
+                Delta::Replace(records) => {
+                    remove_others(&mut snapshot, &records, &mut changes);
+                    for record in records {
+                        let incoming = self.prepare(&snapshot, record, &functions);
+                        upsert(&mut snapshot, incoming, initial, &mut changes);
+                    }
+                    snapshot.populated = true;
                 }
             }
         }
         if let Some(version) = batch.version {
-            inner.version = version;
+            snapshot.version = version;
         }
-        // Namespaces come and go as well: what no object names any more is dropped now and then.
-        let mut namespaces = self.namespaces.lock();
-        if namespaces.len() > 2 * inner.by_namespace.len() + UNUSED_NAMESPACES {
-            namespaces.retain(|namespace| Arc::strong_count(namespace) > 1);
-        }
+        self.pack_what_is_plain(&mut snapshot);
+        self.published.store(Arc::new(snapshot.clone()));
         changes
     }
 
     /// Asks the indices about an object, unless it is here already: a relist asks of what changed only.
-    fn prepare(&self, record: Arc<Record>, functions: &[Arc<Function>]) -> Incoming {
+    fn prepare(&self, snapshot: &Snapshot, record: Arc<Record>, functions: &[Arc<Function>]) -> Incoming {
         let key = record.key();
-        let known = !functions.is_empty() && {
-            let inner = self.inner.read();
-            let found = inner.find(key.namespace.as_deref(), &key.name);
-            found.is_some_and(|found| Arc::ptr_eq(found, &record))
-        };
-        let values = (!known).then(|| values(functions, &record));
+        let known = snapshot.get(key.namespace.as_deref(), &key.name);
+        let known = known.is_some_and(|known| Arc::ptr_eq(known, &record));
+        let values = (!known).then(|| self.values(functions, &record));
+        let record = if known { record } else { self.packed(record) };
         Incoming { record, values }
+    }
+
+    /// What each function says of an object, in their order.
+    fn values(&self, functions: &[Arc<Function>], record: &Arc<Record>) -> Values {
+        if functions.is_empty() {
+            return None;
+        }
+        let values = functions.iter().map(|function| {
+            let values = function.values(record);
+            let mut pool = self.pool.lock();
+            values.iter().map(|value| pool.string(value)).collect()
+        });
+        Some(values.collect())
+    }
+
+    /// The record, packed if there is a dictionary by now. One that was made before there was one may come long after.
+    fn packed(&self, record: Arc<Record>) -> Arc<Record> {
+        let context = self.context.load();
+        if !record.is_plain() || record.was_made_with(&context) || context.codec.is_none() {
+            return record;
+        }
+        record.again(&context).map_or(record, Arc::new)
+    }
+
+    /// Packs what was stored before there was a dictionary, once.
+    fn pack_what_is_plain(&self, snapshot: &mut Snapshot) {
+        if !self.training.lock().take_news() {
+            return;
+        }
+        let plain: Vec<_> = snapshot
+            .iter()
+            .filter(|record| record.is_plain())
+            .cloned()
+            .collect();
+        for record in plain {
+            snapshot.swap(self.packed(record));
+        }
     }
 
     /// Adds an index, now or later; objects that are here already are indexed at once. Another index of the same name
     /// is kept, and `false` returned.
     pub(crate) fn add_index(&self, name: &str, function: IndexFn) -> bool {
-        let _one_at_a_time = self.writing.lock();
-        let taken = |index: &Index| index.function.name == name;
-        if name == NAMESPACE_INDEX || self.inner.read().indices.iter().any(taken) {
+        let mut snapshot = self.writing.lock();
+        if name == NAMESPACE_INDEX || snapshot.has_index(name) {
             return false;
         }
-        let mut index = Index {
-            function: Arc::new(Function {
-                name: name.to_owned(),
-                function,
-            }),
-            keys: HashMap::new(),
-            values: HashMap::new(),
-        };
-        for record in self.list() {
-            let values = index.function.values(&record);
-            index.insert(&record, values);
-        }
-        self.inner.write().indices.push(index);
+        let function = Arc::new(Function {
+            name: name.to_owned(),
+            function,
+        });
+        snapshot.add_index(function, &mut |value| self.pool.lock().string(&value));
+        self.published.store(Arc::new(snapshot.clone()));
         true
     }
 
     pub(crate) fn get(&self, key: &ObjectKey) -> Option<Arc<Record>> {
-        self.inner
-            .read()
-            .find(key.namespace.as_deref(), &key.name)
-            .cloned()
+        let published = self.published.load();
+        published.get(key.namespace.as_deref(), &key.name).cloned()
     }
 
     pub(crate) fn list(&self) -> Vec<Arc<Record>> {
-        self.inner.read().objects.iter().cloned().collect()
+        self.published.load().iter().cloned().collect()
     }
 
     pub(crate) fn list_namespace(&self, namespace: &str) -> Vec<Arc<Record>> {
-        let inner = self.inner.read();
-        let names = inner.by_namespace.get(namespace).into_iter().flatten();
-        names
-            .filter_map(|name| inner.find(Some(namespace), name).cloned())
-            .collect()
+        self.published.load().namespace(namespace).cloned().collect()
     }
 
     /// `None` when there is no such index.
@@ -318,237 +376,94 @@ impl Store {
         if name == NAMESPACE_INDEX {
             return Some(self.list_namespace(value));
         }
-        let inner = self.inner.read();
-        let index = inner.indices.iter().find(|index| index.function.name == name)?;
-        let keys = index.keys.get(value).into_iter().flatten();
-        Some(
-            keys.filter_map(|key| inner.find(key.namespace.as_deref(), &key.name).cloned())
-                .collect(),
-        )
+        self.published.load().by_index(name, value)
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.inner.read().objects.len()
+        self.published.load().len()
     }
 
     pub(crate) fn version(&self) -> ResourceVersion {
-        self.inner.read().version.clone()
+        self.published.load().version.clone()
     }
 
     pub(crate) fn is_populated(&self) -> bool {
-        self.inner.read().populated
+        self.published.load().populated
     }
 
-    pub(crate) fn decoded_bytes(&self) -> usize {
-        self.context.budget.used()
+    pub(crate) fn usage(&self) -> Usage {
+        let context = self.context.load();
+        Usage {
+            objects: self.len(),
+            states: context.usage.records.load(Ordering::Relaxed),
+            bytes: context.usage.bytes.load(Ordering::Relaxed),
+            text_bytes: context.usage.text.load(Ordering::Relaxed),
+            decoded_bytes: context.budget.used(),
+            dictionary_bytes: context.codec.as_ref().map_or(0, Codec::dictionary_bytes),
+        }
     }
 }
 
-/// Names of unused namespaces that may pile up before they are dropped.
-const UNUSED_NAMESPACES: usize = 1024;
-
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = self.inner.read();
+        let published = self.published.load();
         f.debug_struct("Store")
-            .field("objects", &inner.objects.len())
-            .field("version", &inner.version)
+            .field("objects", &published.len())
+            .field("version", &published.version)
             .finish_non_exhaustive()
     }
 }
 
-impl Inner {
-    fn hash(&self, namespace: Option<&str>, name: &str) -> u64 {
-        hash(&self.hasher, namespace, name)
+fn upsert(snapshot: &mut Snapshot, incoming: Incoming, initial: Initial, changes: &mut Vec<Change>) {
+    let Incoming { record, values } = incoming;
+    let key = record.key();
+    // What seemed to be here already is.
+    let Some(values) = values else { return };
+    let old = snapshot.get(key.namespace.as_deref(), &key.name).cloned();
+    // A watch that starts over repeats what is known.
+    let is_known = |old: &Arc<Record>| {
+        old.uid() == record.uid() && old.version() == record.version() && old.text() == record.text()
+    };
+    if old.as_ref().is_some_and(is_known) {
+        return;
     }
-
-    fn find(&self, namespace: Option<&str>, name: &str) -> Option<&Arc<Record>> {
-        let hash = self.hash(namespace, name);
-        self.objects
-            .find(hash, |record| is_key(record.key(), namespace, name))
-    }
-
-    fn functions(&self) -> Vec<Arc<Function>> {
-        self.indices
-            .iter()
-            .map(|index| Arc::clone(&index.function))
-            .collect()
-    }
-
-    fn upsert(&mut self, incoming: Incoming, initial: Initial, changes: &mut Vec<Change>) {
-        let record = Arc::clone(&incoming.record);
-        let old = self
-            .find(record.key().namespace.as_deref(), &record.key().name)
-            .cloned();
-        match old {
-            Some(old) if Arc::ptr_eq(&old, &record) => {}
-            Some(old) if old.uid() == record.uid() => {
-                // A watch that starts over repeats what is known.
-                if old.version() == record.version() && old.raw() == record.raw() {
-                    return;
-                }
-                self.insert(incoming);
-                changes.push(Change::Updated { old, new: record });
-            }
-            Some(old) => {
-                self.remove(old.key());
-                changes.push(Change::Deleted {
-                    last: old,
-                    final_state: FinalState::Unknown,
-                });
-                self.insert(incoming);
-                changes.push(Change::Added { new: record, initial });
-            }
-            None => {
-                self.insert(incoming);
-                changes.push(Change::Added { new: record, initial });
-            }
-        }
-    }
-
-    fn replace(&mut self, all: Vec<Incoming>, initial: Initial, changes: &mut Vec<Change>) {
-        let kept: HashSet<&ObjectKey> = all.iter().map(|incoming| incoming.record.key()).collect();
-        let mut vanished: Vec<_> = self
-            .objects
-            .iter()
-            .filter(|record| !kept.contains(record.key()))
-            .cloned()
-            .collect();
-        drop(kept);
-        vanished.sort_unstable_by(|a: &Arc<Record>, b| a.key().cmp(b.key()));
-        for last in vanished {
-            self.remove(last.key());
+    snapshot.insert(Arc::clone(&record), values);
+    match old {
+        Some(old) if old.uid() == record.uid() => changes.push(Change::Updated { old, new: record }),
+        Some(old) => {
             changes.push(Change::Deleted {
-                last,
+                last: old,
                 final_state: FinalState::Unknown,
             });
+            changes.push(Change::Added { new: record, initial });
         }
-        for incoming in all {
-            self.upsert(incoming, initial, changes);
-        }
-    }
-
-    /// Inserts or overwrites.
-    fn insert(&mut self, Incoming { record, values }: Incoming) {
-        let key = record.key();
-        let (namespace, name) = (key.namespace.as_deref(), &key.name);
-        let hash = self.hash(namespace, name);
-        // An object that was here when it was prepared may have given way to another state in the same batch.
-        let values = values.unwrap_or_else(|| self::values(&self.functions(), &record));
-        for (index, values) in self.indices.iter_mut().zip(values) {
-            index.remove(key);
-            index.insert(&record, values);
-        }
-        if let Some(namespace) = &key.namespace {
-            let names = self.by_namespace.entry_ref(namespace).or_default();
-            names.insert(Arc::clone(name));
-        }
-        let hasher = &self.hasher;
-        let rehash = |record: &Arc<Record>| hash_of(hasher, record);
-        match self
-            .objects
-            .find_mut(hash, |other| is_key(other.key(), namespace, name))
-        {
-            Some(slot) => *slot = record,
-            None => drop(self.objects.insert_unique(hash, record, rehash)),
-        }
-    }
-
-    fn remove(&mut self, key: &ObjectKey) -> Option<Arc<Record>> {
-        let namespace = key.namespace.as_deref();
-        let hash = self.hash(namespace, &key.name);
-        let (record, _) = self
-            .objects
-            .find_entry(hash, |record| is_key(record.key(), namespace, &key.name))
-            .ok()?
-            .remove();
-        for index in &mut self.indices {
-            index.remove(key);
-        }
-        if let Some(namespace) = namespace
-            && let Some(names) = self.by_namespace.get_mut(namespace)
-        {
-            names.remove(&key.name);
-            if names.is_empty() {
-                self.by_namespace.remove(namespace);
-            }
-        }
-        Some(record)
+        None => changes.push(Change::Added { new: record, initial }),
     }
 }
 
-fn is_key(key: &ObjectKey, namespace: Option<&str>, name: &str) -> bool {
-    *key.name == *name && key.namespace.as_deref() == namespace
-}
-
-fn hash(hasher: &DefaultHashBuilder, namespace: Option<&str>, name: &str) -> u64 {
-    let mut state = hasher.build_hasher();
-    namespace.hash(&mut state);
-    name.hash(&mut state);
-    state.finish()
-}
-
-fn hash_of(hasher: &DefaultHashBuilder, record: &Record) -> u64 {
-    hash(hasher, record.key().namespace.as_deref(), &record.key().name)
-}
-
-/// What each function says of an object, in their order.
-fn values(functions: &[Arc<Function>], record: &Arc<Record>) -> Vec<Vec<String>> {
-    functions.iter().map(|function| function.values(record)).collect()
-}
-
-impl Function {
-    /// The values of an object, each once. The function is foreign code: a panic of it is not to end the informer.
-    fn values(&self, record: &Arc<Record>) -> Vec<String> {
-        let call = AssertUnwindSafe(|| (self.function)(record));
-        let mut values = catch_unwind(call).unwrap_or_else(|_| {
-            tracing::error!(index = self.name, key = %record.key(), "an index function panicked: the object is not indexed");
-            Vec::new()
+/// Removes what is not among these.
+fn remove_others(snapshot: &mut Snapshot, records: &[Arc<Record>], changes: &mut Vec<Change>) {
+    if snapshot.len() == 0 {
+        return;
+    }
+    let kept: HashSet<&ObjectKey> = records.iter().map(|record| record.key()).collect();
+    let vanished = snapshot.iter().filter(|record| !kept.contains(record.key()));
+    let mut vanished: Vec<_> = vanished.cloned().collect();
+    vanished.sort_unstable_by(|a, b| a.key().cmp(b.key()));
+    for last in vanished {
+        snapshot.remove(last.key());
+        changes.push(Change::Deleted {
+            last,
+            final_state: FinalState::Unknown,
         });
-        values.sort_unstable();
-        values.dedup();
-        values
     }
 }
 
 /// What a transform makes of an object; `None` if nothing, or if it panics.
-fn transformed(transform: &Transform, record: &Record) -> Option<Vec<u8>> {
-    let call = AssertUnwindSafe(|| transform(record.raw()));
+fn transformed(transform: &Transform, name: &str, text: &[u8]) -> Option<Vec<u8>> {
+    let call = AssertUnwindSafe(|| transform(text));
     catch_unwind(call).unwrap_or_else(|_| {
-        tracing::error!(key = %record.key(), "a transform panicked: the object is kept as it came");
+        tracing::error!(name, "a transform panicked: the object is kept as it came");
         None
     })
-}
-
-impl Index {
-    fn insert(&mut self, record: &Arc<Record>, values: Vec<String>) {
-        if values.is_empty() {
-            return;
-        }
-        let shared = values.into_iter().map(|value| {
-            let entry = self.keys.entry_ref(value.as_str());
-            let hashbrown::hash_map::EntryRef::Occupied(found) = entry else {
-                let value: Arc<str> = value.into();
-                self.keys
-                    .insert(Arc::clone(&value), HashSet::from_iter([record.key().clone()]));
-                return value;
-            };
-            let value = Arc::clone(found.key());
-            found.into_mut().insert(record.key().clone());
-            value
-        });
-        let shared = shared.collect();
-        self.values.insert(record.key().clone(), shared);
-    }
-
-    fn remove(&mut self, key: &ObjectKey) {
-        for value in self.values.remove(key).into_iter().flatten() {
-            if let Some(keys) = self.keys.get_mut(&value) {
-                keys.remove(key);
-                if keys.is_empty() {
-                    self.keys.remove(&value);
-                }
-            }
-        }
-    }
 }

@@ -4,6 +4,7 @@ mod client;
 mod handlers;
 mod informer;
 mod listener;
+mod packing;
 mod record;
 mod reflector;
 mod server;

@@ -4,21 +4,23 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use kubewright_core::{DynamicObject, PartialObject};
+use parking_lot::Mutex;
 
 use super::*;
-use crate::record::{Context, ManagedFields, peek};
-use crate::{Cached, StoreOptions};
+use crate::labels::{Labels, Pool};
+use crate::peek::peek;
+use crate::record::Context;
+use crate::{Cached, ManagedFields, StoreOptions};
 
 fn make(raw: &str, managed_fields: ManagedFields) -> Record {
     let context = Arc::new(Context::new("v1", "Pod", 1 << 20));
-    Record::new(
-        raw.as_bytes(),
-        peek(raw.as_bytes()).unwrap(),
-        &context,
-        |n| n.into(),
-        managed_fields,
-    )
-    .unwrap()
+    let head = peek(raw.as_bytes()).unwrap();
+    let kept = head.keep(raw.as_bytes(), managed_fields);
+    Record::new(&head, &kept, &context, &Mutex::new(Pool::default())).unwrap()
+}
+
+fn text(record: &Record) -> String {
+    String::from_utf8(record.text().into_owned()).unwrap()
 }
 
 #[test]
@@ -90,12 +92,12 @@ fn managed_fields_are_cut_out() {
     ];
     for (raw, expect) in rows {
         let record = make(raw, ManagedFields::Drop);
-        assert_eq!(record.raw(), expect);
+        assert_eq!(text(&record), expect);
         // The places of uid, version and metadata moved with the cut.
         let again = make(expect, ManagedFields::Keep);
         assert_eq!(show(&record), show(&again));
         assert_eq!(Arc::new(record).metadata(), Arc::new(again).metadata());
-        assert_eq!(make(raw, ManagedFields::Keep).raw(), raw);
+        assert_eq!(text(&make(raw, ManagedFields::Keep)), raw);
     }
 }
 
@@ -132,6 +134,10 @@ fn one_object_seen_as_several_types() {
     let dynamic = pod.view::<DynamicObject>().object().unwrap();
     assert_eq!((&*dynamic.types.kind, &*dynamic.types.api_version), ("Pod", "v1"));
     assert_eq!(dynamic.data["spec"]["nodeName"], "x");
+    assert!(
+        Arc::ptr_eq(&typed, &pod.object().unwrap()),
+        "another view drives none out"
+    );
     let partial = pod.view::<PartialObject<Pod>>().object().unwrap();
     assert_eq!(partial.metadata.name.as_deref(), Some("a"));
 
@@ -167,7 +173,7 @@ fn decoded_objects_stay_within_the_budget() {
             Arc::ptr_eq(&hot, &objects[0].object().unwrap()),
             "what is used all the time stays"
         );
-        assert!(store.decoded_bytes() <= size * 10);
+        assert!(store.usage().decoded_bytes <= size * 10);
     }
     drop(hot);
     let weak: Vec<_> = objects
@@ -188,5 +194,76 @@ fn decoded_objects_stay_within_the_budget() {
     );
     let object: Cached<Pod> = Cached::new(record(&store, "n/a", "u", 1));
     assert!(!Arc::ptr_eq(&object.object().unwrap(), &object.object().unwrap()));
-    assert_eq!(store.decoded_bytes(), 0);
+    assert_eq!(store.usage().decoded_bytes, 0);
+}
+
+#[test]
+fn a_part_of_an_object() {
+    #[derive(serde::Deserialize)]
+    struct Spec {
+        spec: Node,
+    }
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Node {
+        node_name: String,
+    }
+    let raw = r#"{"metadata":{"name":"a","resourceVersion":"1"},"spec":{"containers":"odd","nodeName":"x"}}"#;
+    let pod: Cached<Pod> = Cached::new(Arc::new(make(raw, ManagedFields::Keep)));
+    assert_eq!(pod.project::<Spec>().unwrap().spec.node_name, "x");
+    assert!(pod.object().is_err(), "the whole does not fit");
+    let without = pod.project::<Vec<u8>>().map(drop).unwrap_err();
+    assert!(without.to_string().contains("cannot decode a as"), "{without}");
+}
+
+#[test]
+fn labels() {
+    let show = |labels: &Labels| {
+        labels
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect::<Vec<_>>()
+            .join(",")
+    };
+    let mut pool = Pool::default();
+    for (raw, expect) in [
+        (None, ""),
+        (Some("null"), ""),
+        (Some("{}"), ""),
+        (Some(r#"{"a":"1"}"#), "a=1"),
+        (Some(r#"{"b":"2","a":"1"}"#), "a=1,b=2"),
+        (Some(r#" { "a" : "1" , "b" : "2" } "#), "a=1,b=2"),
+        (Some(r#"{"a":"1","b":"2"}"#), "a=1,b=2"),
+        (Some(r#"{"a":""}"#), "a="),
+        (Some(r#"{"a":"\u0031"}"#), "a=1"),
+        (Some(r#"{"a\"":"\\"}"#), r#"a"=\"#),
+        (Some(r#"{"a":"1","a":"2"}"#), "a=2"),
+        (Some(r#"{"a":1}"#), ""),
+        (Some("[]"), ""),
+    ] {
+        for _ in 0..2 {
+            let labels = pool.labels(raw);
+            assert_eq!(show(&labels), expect, "{raw:?}");
+            assert_eq!(labels.len(), labels.iter().count());
+            assert_eq!(labels.is_empty(), expect.is_empty());
+            assert!(labels.iter().all(|(key, value)| labels.get(key) == Some(value)));
+            assert_eq!(labels.get("no such"), None);
+        }
+    }
+    // One set for all that have it, and one text for each part.
+    let first = pool.labels(Some(r#"{"app":"x","tier":"y"}"#));
+    let second = pool.labels(Some(r#"{"app":"x","tier":"y"}"#));
+    let third = pool.labels(Some(r#"{"app":"z","tier":"y"}"#));
+    let place = |labels: &Labels, key: &str| labels.get(key).unwrap().as_ptr();
+    assert_eq!(place(&first, "app"), place(&second, "app"));
+    assert_eq!(place(&first, "tier"), place(&third, "tier"));
+    // What nobody uses any more goes.
+    for i in 0..10_000 {
+        pool.labels(Some(&format!(r#"{{"app":"{i}"}}"#)));
+    }
+    assert!(pool.len() < 3_000, "{}", pool.len());
+    assert_eq!(
+        place(&first, "app"),
+        place(&pool.labels(Some(r#"{"app":"x","tier":"y"}"#)), "app")
+    );
 }

@@ -1,0 +1,211 @@
+//! Compressed stores: what goes in comes out, and takes less.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use k8s_openapi::api::core::v1::Pod;
+use kubewright_core::{ObjectKey, ResourceVersion};
+use proptest::prelude::*;
+
+use super::*;
+use crate::delta_fifo::DeltaFifo;
+use crate::packing::Codec;
+use crate::{Cached, Compression};
+
+/// A pod of some 2 KB.
+fn pod(i: usize, version: u64) -> String {
+    let container = |name: &str| {
+        format!(
+            r#"{{"name":"{name}","image":"registry.example.com/team/{name}:v{}","env":[{{"name":"POD_NAME","valueFrom":{{"fieldRef":{{"apiVersion":"v1","fieldPath":"metadata.name"}}}}}}],"resources":{{"limits":{{"cpu":"500m","memory":"512Mi"}}}},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File","imagePullPolicy":"IfNotPresent"}}"#,
+            i % 7
+        )
+    };
+    format!(
+        r#"{{"metadata":{{"name":"web-{i}","namespace":"n{}","uid":"{:032x}","resourceVersion":"{version}","labels":{{"app":"web","shard":"{}"}},"managedFields":[{{"manager":"kubelet"}}]}},"spec":{{"containers":[{},{}],"nodeName":"node-{}","schedulerName":"default-scheduler"}},"status":{{"phase":"Running"}}}}"#,
+        i % 5,
+        (i as u128).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835),
+        i % 3,
+        container("main"),
+        container("sidecar"),
+        i % 11,
+    )
+}
+
+fn without_managed_fields(text: &str) -> String {
+    text.replace(r#","managedFields":[{"manager":"kubelet"}]"#, "")
+}
+
+fn store(compression: Compression) -> Store {
+    Store::new(
+        "v1",
+        "Pod",
+        StoreOptions {
+            compression,
+            ..StoreOptions::default()
+        },
+    )
+}
+
+fn take_in(store: &Store, texts: impl Iterator<Item = String>) {
+    let records = texts.map(|text| store.ingest(text.as_bytes(), Versions::Trusted).unwrap());
+    let mut fifo = DeltaFifo::default();
+    fifo.replace(records.collect(), ResourceVersion::new("1"));
+    while let Some(batch) = fifo.pop() {
+        store.apply(batch);
+    }
+}
+
+#[test]
+fn a_large_store_is_packed_and_reads_the_same() {
+    let store = store(Compression::Above(200_000));
+    take_in(&store, (0..50).map(|i| pod(i, 1)));
+    assert_eq!(store.usage().dictionary_bytes, 0, "small stores are left alone");
+    let before = Arc::clone(&store.list()[0]);
+    assert!(before.is_plain());
+    take_in(&store, (0..1000).map(|i| pod(i, 1)));
+    assert_eq!(store.len(), 1000);
+    assert!(
+        store.list().iter().all(|record| !record.is_plain()),
+        "what came before is packed, too"
+    );
+    assert!(before.is_plain(), "who holds a record keeps it as it is");
+    let usage = store.usage();
+    assert_eq!((usage.objects, usage.states), (1000, 1001));
+    assert!(usage.bytes * 3 < usage.text_bytes, "{usage:?}");
+    for i in 0..1000 {
+        let key = ObjectKey::of(Some(&format!("n{}", i % 5)), &format!("web-{i}"));
+        let record = store.get(&key).unwrap();
+        let expect = without_managed_fields(&pod(i, 1));
+        assert_eq!(String::from_utf8_lossy(&record.text()), expect);
+        let cached: Cached<Pod> = Cached::new(record);
+        assert_eq!(cached.labels().get("app"), Some("web"));
+        let metadata = cached.metadata();
+        assert_eq!(metadata.name.as_deref(), Some(cached.name()));
+        assert_eq!(metadata.uid.as_deref(), Some(cached.uid()));
+        let spec = cached.object().unwrap().spec.clone().unwrap();
+        assert_eq!(spec.node_name, Some(format!("node-{}", i % 11)));
+    }
+    // The same again, as a relist brings it: no record is made anew.
+    let records = store.list();
+    take_in(&store, (0..1000).map(|i| pod(i, 1)));
+    let again = store.list();
+    assert!(records.iter().zip(&again).all(|(a, b)| Arc::ptr_eq(a, b)));
+    drop((records, again, before));
+    take_in(&store, std::iter::empty());
+    let usage = store.usage();
+    assert_eq!(
+        (usage.objects, usage.states, usage.bytes, usage.text_bytes),
+        (0, 0, 0, 0)
+    );
+}
+
+#[test]
+fn never_is_never() {
+    let store = store(Compression::Never);
+    take_in(&store, (0..1000).map(|i| pod(i, 1)));
+    assert!(store.list().iter().all(|record| record.is_plain()));
+    assert_eq!(store.usage().dictionary_bytes, 0);
+}
+
+#[test]
+fn what_does_not_become_smaller_stays_as_it_is() {
+    let store = store(Compression::Above(100_000));
+    take_in(&store, (0..200).map(|i| pod(i, 1)));
+    let mut random = fastrand::Rng::with_seed(7);
+    let letters = std::iter::repeat_with(|| random.alphanumeric());
+    let noise: String = letters.take(10_000).collect();
+    let text = pod(0, 2).replace("Running", &noise);
+    let record = store.ingest(text.as_bytes(), Versions::Trusted).unwrap();
+    assert!(record.is_plain());
+    assert_eq!(
+        String::from_utf8_lossy(&record.text()),
+        without_managed_fields(&text)
+    );
+}
+
+#[test]
+fn few_or_equal_objects_teach_nothing_and_do_no_harm() {
+    // One large object.
+    let large = store(Compression::Above(1000));
+    take_in(&large, std::iter::once(pod(0, 1)));
+    assert_eq!(large.usage().dictionary_bytes, 0);
+    // Objects without content.
+    let small = store(Compression::Above(0));
+    let text = |i: usize| format!(r#"{{"metadata":{{"name":"a{i}","resourceVersion":"1"}}}}"#);
+    take_in(&small, (0..500).map(text));
+    for record in small.list() {
+        let name = record.key().name.to_string();
+        assert!(String::from_utf8_lossy(&record.text()).contains(&format!("{name:?}")));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn what_is_packed_comes_out_again(before in ".{0,300}", metadata in ".{0,300}", after in ".{0,2000}", i in 0usize..100) {
+        let texts: Vec<_> = (0..60).map(|i| (pod(i, 1).into_bytes(), 12..100)).collect();
+        let codec = Codec::train(&texts).unwrap();
+        let text = format!("{}{before}{metadata}{after}", pod(i, 9));
+        let start = text.len() - metadata.len() - after.len();
+        let place = start..start + metadata.len();
+        let mut bytes = b"kept".to_vec();
+        match codec.pack(text.as_bytes(), &place, &mut bytes) {
+            None => prop_assert_eq!(bytes, b"kept"),
+            Some(packed) => {
+                prop_assert_eq!(packed.text_len(), text.len());
+                prop_assert_eq!(packed.metadata(), place.clone());
+                prop_assert_eq!(codec.text(&bytes[4..], &packed).unwrap(), text.as_bytes());
+                prop_assert_eq!(codec.metadata(&bytes[4..], &packed).unwrap(), metadata.as_bytes());
+                // What is broken is an error, never a panic.
+                for cut in (4..bytes.len()).step_by(7) {
+                    prop_assert!(codec.text(&bytes[4..cut], &packed).is_err());
+                }
+            }
+        }
+    }
+}
+
+/// Readers see whole states and never wait: each batch changes all objects at once.
+#[test]
+fn readers_see_one_state_or_the_other() {
+    let store = store(Compression::Never);
+    let objects = 40;
+    take_in(&store, (0..objects).map(|i| pod(i, 1)));
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..2)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut last = 0;
+                    let mut seen = 0u64;
+                    while !stop.load(Ordering::Relaxed) || seen == 0 {
+                        let versions = store
+                            .list()
+                            .iter()
+                            .map(|record| record.version().to_owned())
+                            .collect::<std::collections::BTreeSet<_>>();
+                        assert_eq!(versions.len(), 1, "two states at once");
+                        let version: u64 = versions.first().unwrap().parse().unwrap();
+                        assert!(version >= last, "time runs backwards");
+                        last = version;
+                        seen += 1;
+                    }
+                })
+            })
+            .collect();
+        for version in 2..300 {
+            let mut fifo = DeltaFifo::default();
+            for i in 0..objects {
+                fifo.upsert(
+                    store
+                        .ingest(pod(i, version).as_bytes(), Versions::Trusted)
+                        .unwrap(),
+                );
+            }
+            while let Some(batch) = fifo.pop() {
+                store.apply(batch);
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        readers.into_iter().for_each(|reader| reader.join().unwrap());
+    });
+}
