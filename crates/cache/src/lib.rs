@@ -59,6 +59,7 @@ mod peek;
 mod record;
 mod reflector;
 mod registration;
+pub mod sharding;
 mod snapshot;
 mod source;
 mod store;

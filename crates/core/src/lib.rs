@@ -34,6 +34,7 @@ pub mod query;
 mod resource;
 mod resource_version;
 mod selector;
+mod shard;
 mod status;
 mod watch;
 
@@ -48,7 +49,7 @@ pub use gvk::{
     GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, ParseGroupVersionError,
 };
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-pub use list::{List, ListMeta};
+pub use list::{List, ListMeta, ShardInfo};
 pub use object_key::ObjectKey;
 pub use options::{
     DeleteOptions, FieldValidation, InvalidOption, ListOptions, Preconditions, PropagationPolicy,
@@ -66,6 +67,9 @@ pub use resource_version::ResourceVersion;
 pub use selector::{
     FieldRequirement, FieldSelector, LabelOperator, LabelRequirement, LabelSelector, ParseSelectorError,
     label_key_faults, label_value_faults,
+};
+pub use shard::{
+    MAX_SHARD_RANGES, SHARD_SPACE, ShardField, ShardRange, ShardSelector, ShardSelectorError, shard_hash,
 };
 pub use status::{Status, StatusCause, StatusDetails, StatusReason};
 pub use watch::{WatchEvent, WatchEventKind};

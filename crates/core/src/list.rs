@@ -15,6 +15,18 @@ pub struct ListMeta {
     /// How many objects follow this page, where the server knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remaining_item_count: Option<i64>,
+    /// That the list has only what a shard selector asked for (KEP-5866). A server that does not know such selectors
+    /// leaves it out, and sends everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shard_info: Option<ShardInfo>,
+}
+
+/// How a list was selected (`metav1.ShardInfo`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ShardInfo {
+    /// The selector of the request, as the server read and wrote it.
+    pub selector: String,
 }
 
 /// A list of objects.

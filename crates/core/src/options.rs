@@ -3,7 +3,7 @@
 use form_urlencoded::Serializer;
 use serde::{Deserialize, Serialize};
 
-use crate::{FieldError, FieldPath, FieldSelector, LabelSelector, query};
+use crate::{FieldError, FieldPath, FieldSelector, LabelSelector, ShardSelector, query};
 
 /// Which versions of a list or watch are good enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,9 @@ pub struct ListOptions {
     pub allow_bookmarks: bool,
     /// Begin a watch with the present state, ended by a bookmark (KEP-3157).
     pub send_initial_events: Option<bool>,
+    /// Only objects of a shard (KEP-5866). Default: all. A server that does not know such selectors sends all: see
+    /// [`ListMeta::shard_info`](crate::ListMeta::shard_info).
+    pub shard_selector: Option<ShardSelector>,
 }
 
 impl ListOptions {
@@ -88,6 +91,9 @@ impl ListOptions {
         }
         if let Some(send) = self.send_initial_events {
             text("sendInitialEvents", if send { "true" } else { "false" });
+        }
+        if let Some(selector) = &self.shard_selector {
+            text("shardSelector", &selector.to_string());
         }
         query.finish()
     }
@@ -136,6 +142,9 @@ impl ListOptions {
                 "allowWatchBookmarks" => options.allow_bookmarks = parse_bool(&value),
                 "sendInitialEvents" if !value.is_empty() => {
                     options.send_initial_events = Some(parse_bool(&value))
+                }
+                "shardSelector" if !value.is_empty() => {
+                    options.shard_selector = Some(value.parse().map_err(|e| invalid(&e))?);
                 }
                 _ => {}
             }
@@ -408,6 +417,7 @@ const MAX_FIELD_MANAGER_BYTES: usize = 128;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ShardField, ShardRange};
 
     #[test]
     fn list_options_round_trip() {
@@ -422,6 +432,7 @@ mod tests {
             watch: true,
             allow_bookmarks: true,
             send_initial_events: Some(true),
+            shard_selector: Some(ShardSelector::new(ShardField::Uid, ShardRange::ALL)),
         };
         assert_eq!(ListOptions::from_query(&options.to_query()), Ok(options));
         assert_eq!(ListOptions::default().to_query(), "");
@@ -434,6 +445,7 @@ mod tests {
             ("resourceVersionMatch=Newest", "resourceVersionMatch"),
             ("labelSelector=a%3D%3D%3Db", "labelSelector"),
             ("timeoutSeconds=1s", "timeoutSeconds"),
+            ("shardSelector=anything", "shardSelector"),
         ] {
             assert_eq!(ListOptions::from_query(query).unwrap_err().name, name, "{query}");
         }

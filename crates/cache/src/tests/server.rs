@@ -195,6 +195,7 @@ impl State {
             resource_version: version.to_string(),
             continue_token,
             remaining_item_count: None,
+            shard_info: None,
         };
         Ok(RawList { metadata, items })
     }
