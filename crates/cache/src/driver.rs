@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use kubewright_client::{RawEvent, RawList};
 use kubewright_core::{ListOptions, ResourceVersion, Status, WatchEventKind};
@@ -35,17 +36,26 @@ impl Driver {
                     request = Some(effect);
                 }
             }
+            steps = steps.wrapping_add(1);
+            let pause = steps.is_multiple_of(STEPS_IN_A_ROW);
+            // What has arrived already is taken in together: the store publishes one state for all of it.
+            if !pause
+                && let Some(Effect::Read(_)) = request
+                && let Some(ready) = self.read_ready()
+            {
+                event = ready;
+                continue;
+            }
             while let Some(batch) = self.fifo.pop() {
                 self.core.apply(batch);
+            }
+            if pause {
+                tokio::task::yield_now().await;
             }
             event = match request {
                 Some(request) => self.perform(request).await,
                 None => Event::Timer,
             };
-            steps = steps.wrapping_add(1);
-            if steps.is_multiple_of(STEPS_IN_A_ROW) {
-                tokio::task::yield_now().await;
-            }
         }
     }
 
@@ -117,37 +127,59 @@ impl Driver {
                 return Event::Closed(None);
             };
             let next = poll_fn(|cx| stream.as_mut().poll_next(cx));
-            let RawEvent { kind, object } = match timeout_at(deadline, next).await {
-                Err(_) => return Event::Silent,
-                Ok(None) => return Event::Closed(None),
-                Ok(Some(Err(error))) => return Event::Closed(Some(error)),
-                Ok(Some(Ok(event))) => event,
+            let Ok(next) = timeout_at(deadline, next).await else {
+                return Event::Silent;
             };
-            match kind {
-                WatchEventKind::Bookmark => match serde_json::from_slice::<Bookmark>(&object) {
-                    Ok(Bookmark { metadata }) => {
-                        return Event::Bookmark {
-                            version: metadata.resource_version,
-                            initial_events_end: metadata.annotations.initial_events_end == "true",
-                        };
-                    }
-                    Err(error) => tracing::warn!(%error, "a bookmark cannot be read"),
-                },
-                WatchEventKind::Error => {
-                    let error = match serde_json::from_slice::<Status>(&object) {
-                        Ok(status) => SourceError::status(status),
-                        Err(error) => SourceError::Unreadable {
-                            message: format!("an error event: {error}"),
-                        },
-                    };
-                    return Event::Closed(Some(error));
+            if let Some(event) = self.event(next) {
+                return event;
+            }
+        }
+    }
+
+    /// The same, if it is here already.
+    fn read_ready(&mut self) -> Option<Event> {
+        let stream = self.stream.as_mut()?;
+        match stream.as_mut().poll_next(&mut Context::from_waker(Waker::noop())) {
+            Poll::Pending => None,
+            Poll::Ready(next) => self.event(next),
+        }
+    }
+
+    /// What an item of the watch means to the reflector, if anything.
+    fn event(&self, next: Option<Result<RawEvent, SourceError>>) -> Option<Event> {
+        let RawEvent { kind, object } = match next {
+            None => return Some(Event::Closed(None)),
+            Some(Err(error)) => return Some(Event::Closed(Some(error))),
+            Some(Ok(event)) => event,
+        };
+        match kind {
+            WatchEventKind::Bookmark => match serde_json::from_slice::<Bookmark>(&object) {
+                Ok(Bookmark { metadata }) => Some(Event::Bookmark {
+                    version: metadata.resource_version,
+                    initial_events_end: metadata.annotations.initial_events_end == "true",
+                }),
+                Err(error) => {
+                    tracing::warn!(%error, "a bookmark cannot be read");
+                    None
                 }
-                WatchEventKind::Added | WatchEventKind::Modified | WatchEventKind::Deleted => {
-                    let versions = self.reflector.versions("");
-                    match self.core.store.ingest(&object, versions) {
-                        Ok(record) => return Event::Object(kind, record),
-                        // One object that makes no sense concerns no other.
-                        Err(error) => self.core.malformed(&error),
+            },
+            WatchEventKind::Error => {
+                let error = match serde_json::from_slice::<Status>(&object) {
+                    Ok(status) => SourceError::status(status),
+                    Err(error) => SourceError::Unreadable {
+                        message: format!("an error event: {error}"),
+                    },
+                };
+                Some(Event::Closed(Some(error)))
+            }
+            WatchEventKind::Added | WatchEventKind::Modified | WatchEventKind::Deleted => {
+                let versions = self.reflector.versions("");
+                match self.core.store.ingest(&object, versions) {
+                    Ok(record) => Some(Event::Object(kind, record)),
+                    // One object that makes no sense concerns no other.
+                    Err(error) => {
+                        self.core.malformed(&error);
+                        None
                     }
                 }
             }
@@ -155,7 +187,8 @@ impl Driver {
     }
 }
 
-/// Steps before other tasks get a turn: a source in the same process may always be ready.
+/// Steps before the store takes in what came and other tasks get a turn: a source in the same process may always be
+/// ready.
 const STEPS_IN_A_ROW: u32 = 64;
 
 fn no_answer() -> SourceError {

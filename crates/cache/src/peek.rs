@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, de};
 use serde_json::value::RawValue;
 
@@ -66,46 +66,98 @@ pub(crate) fn peek(raw: &[u8]) -> Result<Head<'_>, MalformedObject> {
         message: message.to_string(),
     };
     let text = std::str::from_utf8(raw).map_err(|e| malformed(&e))?;
-    let mut metadata = None;
-    let outcome = serde_json::Deserializer::from_str(text).deserialize_map(FindMetadata(&mut metadata));
-    let Some(metadata) = metadata else {
+    let mut fields = None;
+    let outcome = serde_json::Deserializer::from_str(text).deserialize_map(FindMetadata(&mut fields));
+    let Some(fields) = fields else {
         return Err(outcome
             .err()
             .map_or_else(|| malformed(&"no metadata"), |e| malformed(&e)));
     };
-    let head: MetadataHead<'_> = serde_json::from_str(metadata).map_err(|e| malformed(&e))?;
-    if head.name.is_empty() {
+    let missing = |field: &str| malformed(&format_args!("missing field `{field}`"));
+    let name = text_of("name", fields.name)?.ok_or_else(|| missing("name"))?;
+    if name.is_empty() {
         return Err(malformed(&"metadata.name is empty"));
     }
+    let version = plain("resourceVersion", fields.version)?.ok_or_else(|| missing("resourceVersion"))?;
     Ok(Head {
-        name: head.name,
-        namespace: head.namespace,
-        uid: head.uid,
-        version: head.resource_version,
-        labels: head.labels.map(RawValue::get),
-        managed_fields: head.managed_fields.map(RawValue::get),
-        metadata,
+        name,
+        namespace: text_of("namespace", fields.namespace)?.unwrap_or_default(),
+        uid: plain("uid", fields.uid)?.unwrap_or_default(),
+        version,
+        labels: fields.labels.map(RawValue::get),
+        managed_fields: fields.managed_fields.map(RawValue::get),
+        metadata: around(text, fields.first, fields.last).ok_or_else(|| malformed(&"no metadata"))?,
     })
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct MetadataHead<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    namespace: Cow<'a, str>,
-    #[serde(default)]
-    uid: &'a str,
-    resource_version: &'a str,
-    #[serde(borrow, default)]
+/// What a JSON string says.
+fn text_of<'a>(field: &str, value: Option<&'a RawValue>) -> Result<Option<Cow<'a, str>>, MalformedObject> {
+    let Some(text) = value.map(RawValue::get) else {
+        return Ok(None);
+    };
+    let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    match inner {
+        Some(inner) if !inner.contains('\\') => Ok(Some(Cow::Borrowed(inner))),
+        _ => serde_json::from_str(text)
+            .map(|text| Some(Cow::Owned(text)))
+            .map_err(|e| MalformedObject {
+                message: format!("metadata.{field}: {e}"),
+            }),
+    }
+}
+
+/// The same of one that is written without escapes, as uids and versions are.
+fn plain<'a>(field: &str, value: Option<&'a RawValue>) -> Result<Option<&'a str>, MalformedObject> {
+    match text_of(field, value)? {
+        None => Ok(None),
+        Some(Cow::Borrowed(text)) => Ok(Some(text)),
+        Some(Cow::Owned(text)) => Err(MalformedObject {
+            message: format!("metadata.{field}: {text:?} is written with escapes"),
+        }),
+    }
+}
+
+/// The object of which these are the first and the last value.
+fn around<'a>(text: &'a str, first: &'a str, last: &'a str) -> Option<&'a str> {
+    let (first, last) = (range_of(text.as_bytes(), first), range_of(text.as_bytes(), last));
+    // No brace lies between an object's own and its first value but in the name of that.
+    let colon = text[..first.start].trim_ascii_end().strip_suffix(':')?;
+    let name = colon.trim_ascii_end().strip_suffix('"')?;
+    let quote = name
+        .char_indices()
+        .rev()
+        .find(|(at, c)| *c == '"' && !is_escaped(name, *at))?;
+    let start = name[..quote.0].trim_ascii_end().strip_suffix('{')?.len();
+    let rest = &text[last.end..];
+    let end = text.len() - rest.trim_ascii_start().strip_prefix('}')?.len();
+    text.get(start..end)
+}
+
+fn is_escaped(text: &str, at: usize) -> bool {
+    let before = text[..at].bytes().rev().take_while(|b| *b == b'\\').count();
+    before % 2 == 1
+}
+
+/// The fields of metadata that are looked at, and the first and last of all.
+#[derive(Default)]
+struct Fields<'a> {
+    first: &'a str,
+    last: &'a str,
+    name: Option<&'a RawValue>,
+    namespace: Option<&'a RawValue>,
+    uid: Option<&'a RawValue>,
+    version: Option<&'a RawValue>,
     labels: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     managed_fields: Option<&'a RawValue>,
 }
 
-/// Leaves the text of `metadata` behind and stops there, by an error that nobody sees.
-struct FindMetadata<'a, 'de>(&'a mut Option<&'de str>);
+/// A name that is not copied unless it is written with escapes.
+#[derive(Deserialize)]
+#[serde(transparent)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Leaves the fields of `metadata` behind and stops there, by an error that nobody sees.
+struct FindMetadata<'a, 'de>(&'a mut Option<Fields<'de>>);
 
 impl<'de> Visitor<'de> for FindMetadata<'_, 'de> {
     type Value = ();
@@ -115,14 +167,50 @@ impl<'de> Visitor<'de> for FindMetadata<'_, 'de> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+        while let Some(Name(key)) = map.next_key()? {
             if key == "metadata" {
-                *self.0 = Some(map.next_value::<&'de RawValue>()?.get());
+                *self.0 = Some(map.next_value_seed(Fields::default())?);
                 return Err(de::Error::custom("found"));
             }
             map.next_value::<IgnoredAny>()?;
         }
         Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Fields<'de> {
+    type Value = Self;
+
+    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Fields<'de> {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("metadata")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self, A::Error> {
+        while let Some((Name(name), value)) = map.next_entry::<Name<'de>, &'de RawValue>()? {
+            if self.first.is_empty() {
+                self.first = value.get();
+            }
+            self.last = value.get();
+            let field = match &*name {
+                "name" => &mut self.name,
+                "namespace" => &mut self.namespace,
+                "uid" => &mut self.uid,
+                "resourceVersion" => &mut self.version,
+                "labels" => &mut self.labels,
+                "managedFields" => &mut self.managed_fields,
+                _ => continue,
+            };
+            *field = Some(value);
+        }
+        Ok(self)
     }
 }
 

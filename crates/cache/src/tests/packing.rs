@@ -1,5 +1,6 @@
 //! Compressed stores: what goes in comes out, and takes less.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use k8s_openapi::api::core::v1::Pod;
@@ -138,12 +139,16 @@ fn few_or_equal_objects_teach_nothing_and_do_no_harm() {
     }
 }
 
+static CODEC: LazyLock<Codec> = LazyLock::new(|| {
+    let texts: Vec<_> = (0..60).map(|i| (pod(i, 1).into_bytes(), 12..100)).collect();
+    Codec::train(&texts).unwrap()
+});
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn what_is_packed_comes_out_again(before in ".{0,300}", metadata in ".{0,300}", after in ".{0,2000}", i in 0usize..100) {
-        let texts: Vec<_> = (0..60).map(|i| (pod(i, 1).into_bytes(), 12..100)).collect();
-        let codec = Codec::train(&texts).unwrap();
+        let codec = &*CODEC;
         let text = format!("{}{before}{metadata}{after}", pod(i, 9));
         let start = text.len() - metadata.len() - after.len();
         let place = start..start + metadata.len();
