@@ -62,7 +62,8 @@ pub struct ClientOptions {
     pub watch_silence: Option<Duration>,
     /// Bytes of an answer that is read whole. Default: 1 GiB, since a list without pages can be large.
     pub max_response_bytes: usize,
-    /// Bytes of one event of a watch. Default: 16 MiB; etcd stores 1.5 MiB by default.
+    /// Bytes of one event of a watch, or of one item of a list that is [read item by item](Client::list_items). Default: 16 MiB; etcd
+    /// stores 1.5 MiB by default.
     pub max_event_bytes: usize,
     /// What to do with `Warning` headers. Default: log each text once.
     pub warnings: WarningHandler,
@@ -376,31 +377,42 @@ impl Client {
         request: Request<Bytes>,
         timeout: Option<Duration>,
     ) -> Result<(http::response::Parts, Bytes), Error> {
-        let limit = timeout.and_then(|timeout| Some((timeout, Instant::now().checked_add(timeout)?)));
-        let Some((timeout, deadline)) = limit else {
-            return self.read(call, self.send(call, request, None).await?).await;
-        };
+        let limit = TimeLimit::begin(timeout);
         let whole = async {
-            self.read(call, self.send(call, request, Some(deadline)).await?)
-                .await
+            let response = self.send(call, request, limit.deadline()).await?;
+            self.read(call, response).await
         };
-        match tokio::time::timeout_at(deadline, whole).await {
-            Ok(result) => result,
-            Err(_) => Err(Error::Timeout {
-                call: call.clone(),
-                after: timeout,
-            }),
-        }
+        limit.hold(call, whole).await
+    }
+
+    /// A request whose answer is read piece by piece: the status is checked, the body and what is left of the time are the caller's.
+    pub(crate) async fn open_within(
+        &self,
+        call: &Call,
+        request: Request<Bytes>,
+        limit: TimeLimit,
+    ) -> Result<Response<Body>, Error> {
+        let begun = async {
+            let response = self.send(call, request, limit.deadline()).await?;
+            self.successful(call, response).await
+        };
+        limit.hold(call, begun).await
     }
 
     /// A request whose answer is a stream: the status is checked, the body left to the caller.
     pub(crate) async fn open(&self, call: &Call, request: Request<Bytes>) -> Result<Response<Body>, Error> {
         let response = self.send(call, request, None).await?;
+        let response = self.successful(call, response).await?;
+        Ok(match self.inner.options.watch_silence {
+            Some(limit) if call.verb() == "watch" => response.map(|body| body.idle_timeout(limit)),
+            _ => response,
+        })
+    }
+
+    /// An answer with a status that is a success.
+    async fn successful(&self, call: &Call, response: Response<Body>) -> Result<Response<Body>, Error> {
         if response.status().is_success() {
-            return Ok(match self.inner.options.watch_silence {
-                Some(limit) if call.verb() == "watch" => response.map(|body| body.idle_timeout(limit)),
-                _ => response,
-            });
+            return Ok(response);
         }
         match self.read(call, response).await {
             Err(error) => Err(error),
@@ -451,6 +463,39 @@ impl Client {
             request.headers_mut().insert(header::USER_AGENT, agent);
         }
         Ok(request)
+    }
+}
+
+/// A limit on the time of a request, which has begun.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TimeLimit(Option<(Duration, Instant)>);
+
+impl TimeLimit {
+    /// From now on; one beyond what clocks can tell is none.
+    pub(crate) fn begin(timeout: Option<Duration>) -> Self {
+        Self(timeout.and_then(|timeout| Some((timeout, Instant::now().checked_add(timeout)?))))
+    }
+
+    fn deadline(self) -> Option<Instant> {
+        self.0.map(|(_, deadline)| deadline)
+    }
+
+    /// Waits for what belongs to the request.
+    pub(crate) async fn hold<T>(
+        self,
+        call: &Call,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let Some((after, deadline)) = self.0 else {
+            return work.await;
+        };
+        match tokio::time::timeout_at(deadline, work).await {
+            Ok(result) => result,
+            Err(_) => Err(Error::Timeout {
+                call: call.clone(),
+                after,
+            }),
+        }
     }
 }
 

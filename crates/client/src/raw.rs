@@ -55,7 +55,7 @@ impl ResourcePath {
 }
 
 impl ResourcePath {
-    fn request(&self, client: &Client, shape: Shape) -> RestRequest {
+    pub(crate) fn request(&self, client: &Client, shape: Shape) -> RestRequest {
         let request = RestClient::unversioned(client).get().path(&self.path);
         request.accept(self.view.accept(shape))
     }

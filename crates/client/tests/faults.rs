@@ -185,15 +185,83 @@ async fn what_is_cut_short_is_no_answer() {
             .list_raw(&"/api/v1/pods".into(), &ListOptions::default())
             .await;
         assert!(matches!(list, Err(Error::Decode { .. })), "{length}: {list:?}");
+        let server = Server::start([answer("200 OK", "", &whole[..length])]).await;
+        let list = listed(&server.client(quiet())).await;
+        assert!(matches!(list, Err(Error::Decode { .. })), "{length}: {list:?}");
     }
     // The connection ends before all that was announced has come.
     let short = Act::Send(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{\"items\":[]}".to_vec());
-    let server = Server::start([short]).await;
-    let list = server
-        .client(quiet())
+    let server = Server::start([short.clone(), short]).await;
+    let client = server.client(quiet());
+    let list = client
         .list_raw(&"/api/v1/pods".into(), &ListOptions::default())
         .await;
     assert!(list.unwrap_err().is_connection_closed());
+    assert!(listed(&client).await.unwrap_err().is_connection_closed());
+}
+
+/// The items of a list that are taken one by one, and its version.
+async fn listed(client: &Client) -> Result<(Vec<String>, String), Error> {
+    let path = ResourcePath::from("/api/v1/pods");
+    let mut list = client.list_items(&path, &ListOptions::default()).await?;
+    let mut items = Vec::new();
+    while let Some(item) = list.next().await? {
+        items.push(String::from_utf8(item.to_vec()).unwrap());
+    }
+    Ok((items, list.finish().await?.resource_version))
+}
+
+#[tokio::test]
+async fn items_may_be_cut_at_every_byte_compressed_or_not() {
+    let items = ["{\"note\":\"ä, 日本, 🦀 and \\u00e4\"}", "{\"b\":[\"}\\\"]\"]}"];
+    let plain = format!(
+        "{{\"kind\":\"PodList\",\"items\":[{}],\"metadata\":{{\"resourceVersion\":\"7\"}}}}\n",
+        items.join(", ")
+    );
+    let mut zipped = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    zipped.write_all(plain.as_bytes()).unwrap();
+    let zipped = zipped.finish().unwrap();
+    for (encoding, body) in [
+        ("", plain.into_bytes()),
+        ("content-encoding: gzip\r\n", zipped.clone()),
+    ] {
+        let head =
+            format!("HTTP/1.1 200 OK\r\nconnection: close\r\n{encoding}transfer-encoding: chunked\r\n\r\n");
+        let server = Server::start([Act::ByteByByte(head, body)]).await;
+        let client = server.client(ClientOptions {
+            gzip: Gzip::Always,
+            ..quiet()
+        });
+        let (found, version) = listed(&client).await.unwrap();
+        assert_eq!((found, &*version), (items.map(str::to_owned).to_vec(), "7"));
+    }
+    // Half of what is compressed is no list, though what came of it may have been taken.
+    let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-encoding: gzip\r\n\r\n".as_bytes();
+    let half = [head, &zipped[..zipped.len() - 4]].concat();
+    let server = Server::start([Act::Send(half)]).await;
+    let client = server.client(ClientOptions {
+        gzip: Gzip::Always,
+        ..quiet()
+    });
+    assert!(listed(&client).await.is_err());
+}
+
+#[tokio::test]
+async fn lists_that_stop_on_their_way_run_into_the_limit() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n{\"items\":[{},{";
+    let server = Server::start([Act::Hang(head.into())]).await;
+    let client = server.client(ClientOptions {
+        timeout: Some(Duration::from_millis(100)),
+        ..quiet()
+    });
+    let path = ResourcePath::from("/api/v1/pods");
+    let mut list = client.list_items(&path, &ListOptions::default()).await.unwrap();
+    assert_eq!(list.next().await.unwrap().as_deref(), Some(&b"{}"[..]));
+    let error = list.next().await.unwrap_err();
+    assert!(error.is_timeout(), "{error}");
+    assert!(error.to_string().starts_with("list http://127.0.0.1:"), "{error}");
+    assert_eq!(list.next().await.unwrap(), None);
+    assert!(list.finish().await.is_err());
 }
 
 const EVENTS: [&str; 3] = [

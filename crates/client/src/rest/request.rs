@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::call::Call;
-use crate::client::Client;
+use crate::client::{Client, TimeLimit};
 use crate::error::Error;
 use crate::raw::RawWatch;
 
@@ -46,6 +46,15 @@ enum Limit {
     /// As long as the client says.
     OfClient,
     Of(Duration),
+}
+
+impl Limit {
+    fn of(self, client: &Client) -> Option<Duration> {
+        match self {
+            Self::OfClient => client.options().timeout,
+            Self::Of(timeout) => Some(timeout),
+        }
+    }
 }
 
 /// The media type of objects.
@@ -318,12 +327,16 @@ impl RestRequest {
     /// The answer, with what errors about it say of the request.
     pub(crate) async fn answer(self) -> Result<(Call, Bytes), Error> {
         let (client, call, request, limit) = self.build()?;
-        let timeout = match limit {
-            Limit::OfClient => client.options().timeout,
-            Limit::Of(timeout) => Some(timeout),
-        };
-        let (_, bytes) = client.exchange_within(&call, request, timeout).await?;
+        let (_, bytes) = client.exchange_within(&call, request, limit.of(&client)).await?;
         Ok((call, bytes))
+    }
+
+    /// Sends it; the answer, once it is known to be a success, is left to the caller, who keeps to the time limit.
+    pub(crate) async fn begin(self) -> Result<(Call, Body, TimeLimit), Error> {
+        let (client, call, request, limit) = self.build()?;
+        let limit = TimeLimit::begin(limit.of(&client));
+        let response = client.open_within(&call, request, limit).await?;
+        Ok((call, response.into_body(), limit))
     }
 
     /// Sends it; the answer, once it is known to be a success, is a stream.

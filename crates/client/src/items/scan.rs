@@ -1,0 +1,267 @@
+//! Where an object or array of JSON ends: [`Nesting`].
+
+/// How deep objects and arrays may lie in each other: 10,000, as much as Go's `encoding/json` takes. Nothing here is recursive; whoever
+/// decodes what was cut out has a limit of its own.
+pub(crate) const MAX_NESTING: u32 = 10_000;
+
+/// What was passed of an object or array, byte by byte or in any pieces.
+///
+/// It counts brackets and skips strings; whether brackets match, and all else that makes JSON valid, is found out by whoever reads the text.
+/// 64 bytes are looked at together, in words of eight, since most bytes mean nothing here. A text of invalid JSON ends at the same byte
+/// however it is cut.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Nesting {
+    depth: u32,
+    /// All ones within a string, else 0.
+    in_string: u64,
+    /// 1 if the next byte follows a backslash that is not escaped itself, else 0.
+    escaped: u64,
+}
+
+/// Brackets lie deeper than [`MAX_NESTING`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooDeep {
+    /// The bracket, counted from the beginning of the piece.
+    pub(crate) at: usize,
+}
+
+impl Nesting {
+    /// One past the bracket that closes the value, if it is in this piece. The first byte of the first piece is its opening bracket.
+    pub(crate) fn scan(&mut self, bytes: &[u8]) -> Result<Option<usize>, TooDeep> {
+        let (blocks, rest) = bytes.as_chunks::<BLOCK>();
+        let mut begin = 0;
+        for block in blocks {
+            let masks = Masks::of(block);
+            let escapes = self.escapes(masks.backslashes);
+            if let Some(end) = self.step(&masks, escapes, begin)? {
+                return Ok(Some(end));
+            }
+            begin += BLOCK;
+        }
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        // What is left, with something behind it that means nothing.
+        let mut block = [b' '; BLOCK];
+        block[..rest.len()].copy_from_slice(rest);
+        let masks = Masks::of(&block);
+        let escapes = self.escapes(masks.backslashes);
+        self.escaped = (escapes >> rest.len()) & 1;
+        self.step(&masks, escapes, begin)
+    }
+
+    /// The bytes that follow a backslash which is not escaped itself: in a row of backslashes it is every second byte, and the one behind
+    /// the row if their number is odd.
+    fn escapes(&mut self, backslashes: u64) -> u64 {
+        const EVEN: u64 = 0x5555_5555_5555_5555;
+        if backslashes | self.escaped == 0 {
+            return 0;
+        }
+        let backslashes = backslashes & !self.escaped;
+        let following = (backslashes << 1) | self.escaped;
+        // Adding a row's bits to its first carries to the bit behind the row, so rows that begin at odd bits are told from others.
+        let odd_beginnings = backslashes & !EVEN & !following;
+        let (carried, overflow) = odd_beginnings.overflowing_add(backslashes);
+        self.escaped = u64::from(overflow);
+        (EVEN ^ (carried << 1)) & following
+    }
+
+    fn step(&mut self, masks: &Masks, escapes: u64, begin: usize) -> Result<Option<usize>, TooDeep> {
+        let inside = prefix_xor(masks.quotes & !escapes) ^ self.in_string;
+        self.in_string = 0_u64.wrapping_sub(inside >> 63);
+        let (opening, closing) = (masks.opening & !inside, masks.closing & !inside);
+        let (up, down) = (opening.count_ones(), closing.count_ones());
+        // It cannot end here, whatever the order is.
+        if down < self.depth && self.depth + up <= MAX_NESTING {
+            self.depth = self.depth + up - down;
+            return Ok(None);
+        }
+        let mut brackets = opening | closing;
+        while brackets != 0 {
+            let bit = brackets.trailing_zeros();
+            let at = begin + bit as usize;
+            brackets &= brackets - 1;
+            if (opening >> bit) & 1 == 1 {
+                if self.depth == MAX_NESTING {
+                    return Err(TooDeep { at });
+                }
+                self.depth += 1;
+            } else {
+                self.depth = self.depth.saturating_sub(1);
+                if self.depth == 0 {
+                    return Ok(Some(at + 1));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Bytes that are looked at together: a bit for each.
+const BLOCK: usize = 64;
+
+/// Which bytes of a block are what.
+struct Masks {
+    quotes: u64,
+    backslashes: u64,
+    opening: u64,
+    closing: u64,
+}
+
+impl Masks {
+    fn of(block: &[u8; BLOCK]) -> Self {
+        let mut masks = Self {
+            quotes: 0,
+            backslashes: 0,
+            opening: 0,
+            closing: 0,
+        };
+        let mut any_backslash = 0;
+        let words = block.as_chunks::<8>().0;
+        for (word, shift) in words.iter().zip((0..).step_by(8)) {
+            let word = u64::from_le_bytes(*word);
+            // Brackets of both kinds differ in this bit alone, and it makes no bracket of anything else.
+            let brackets = word | repeat(0x20);
+            masks.quotes |= gather(equal(word, b'"')) << shift;
+            masks.opening |= gather(equal(brackets, b'{')) << shift;
+            masks.closing |= gather(equal(brackets, b'}')) << shift;
+            any_backslash |= equal(word, b'\\');
+        }
+        if any_backslash != 0 {
+            for (word, shift) in words.iter().zip((0..).step_by(8)) {
+                masks.backslashes |= gather(equal(u64::from_le_bytes(*word), b'\\')) << shift;
+            }
+        }
+        masks
+    }
+}
+
+const fn repeat(byte: u8) -> u64 {
+    byte as u64 * 0x0101_0101_0101_0101
+}
+
+/// The highest bit of each byte that is `byte`.
+fn equal(word: u64, byte: u8) -> u64 {
+    let different = word ^ repeat(byte);
+    !(((different & repeat(0x7f)) + repeat(0x7f)) | different | repeat(0x7f))
+}
+
+/// The highest bits of eight bytes, side by side.
+fn gather(bits: u64) -> u64 {
+    (bits >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+/// Each bit becomes the parity of itself and all below it: the bits from each quote on to before the next are set.
+fn prefix_xor(mut bits: u64) -> u64 {
+    for shift in [1, 2, 4, 8, 16, 32] {
+        bits ^= bits << shift;
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The same, as one would write it first.
+    fn simply(bytes: &[u8]) -> Result<Option<usize>, TooDeep> {
+        let (mut depth, mut in_string, mut escaped) = (0_u32, false, false);
+        for (at, byte) in bytes.iter().enumerate() {
+            if std::mem::take(&mut escaped) {
+                match byte {
+                    b'{' | b'[' if !in_string => depth += 1,
+                    b'}' | b']' if !in_string => depth -= 1,
+                    _ => continue,
+                }
+            } else {
+                match byte {
+                    b'\\' => escaped = true,
+                    b'"' => in_string = !in_string,
+                    b'{' | b'[' if !in_string => depth += 1,
+                    b'}' | b']' if !in_string => depth -= 1,
+                    _ => continue,
+                }
+            }
+            if depth > MAX_NESTING {
+                return Err(TooDeep { at });
+            }
+            if depth == 0 {
+                return Ok(Some(at + 1));
+            }
+        }
+        Ok(None)
+    }
+
+    fn in_pieces(bytes: &[u8], size: usize) -> Result<Option<usize>, TooDeep> {
+        let mut nesting = Nesting::default();
+        for (number, piece) in bytes.chunks(size).enumerate() {
+            let begin = number * size;
+            match nesting.scan(piece) {
+                Ok(None) => {}
+                Ok(Some(end)) => return Ok(Some(begin + end)),
+                Err(TooDeep { at }) => return Err(TooDeep { at: begin + at }),
+            }
+        }
+        Ok(None)
+    }
+
+    #[test]
+    fn every_byte_is_what_it_is() {
+        for byte in 0..=u8::MAX {
+            for place in 0..BLOCK {
+                let mut block = [b' '; BLOCK];
+                block[place] = byte;
+                let masks = Masks::of(&block);
+                let bit = 1_u64 << place;
+                let expect = |is: bool| if is { bit } else { 0 };
+                assert_eq!(masks.quotes, expect(byte == b'"'), "{byte} {place}");
+                assert_eq!(masks.backslashes, expect(byte == b'\\'), "{byte} {place}");
+                assert_eq!(
+                    masks.opening,
+                    expect(matches!(byte, b'{' | b'[')),
+                    "{byte} {place}"
+                );
+                assert_eq!(
+                    masks.closing,
+                    expect(matches!(byte, b'}' | b']')),
+                    "{byte} {place}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn depth_has_a_limit() {
+        let deep = |levels: usize| [vec![b'['; levels], vec![b']'; levels]].concat();
+        let most = MAX_NESTING as usize;
+        for size in [1, 64, 100, 1 << 20] {
+            assert_eq!(in_pieces(&deep(most), size), Ok(Some(2 * most)), "{size}");
+            assert_eq!(
+                in_pieces(&deep(most + 1), size),
+                Err(TooDeep { at: most }),
+                "{size}"
+            );
+        }
+        // The brackets of one block may go further than the limit and come back.
+        let mut flat = deep(most - 1);
+        flat.splice(most - 1..most - 1, *b"[][][][]");
+        assert_eq!(in_pieces(&flat, 1 << 20), Ok(Some(flat.len())));
+    }
+
+    proptest! {
+        #[test]
+        fn it_ends_where_it_ends(
+            text in proptest::collection::vec(prop_oneof![
+                4 => Just(b'\\'), 4 => Just(b'"'), 2 => Just(b'{'), 1 => Just(b'}'), 2 => Just(b'['), 1 => Just(b']'),
+                4 => any::<u8>(),
+            ], 0..400),
+            size in 1_usize..200,
+        ) {
+            let text = [b"{", &*text].concat();
+            prop_assert_eq!(in_pieces(&text, size), simply(&text));
+            prop_assert_eq!(in_pieces(&text, 1), simply(&text));
+        }
+    }
+}
