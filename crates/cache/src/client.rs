@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use futures_core::Stream;
-use kubewright_client::{Client, Error, RawList, RawWatch, ResourcePath};
-use kubewright_core::{ApiResource, ListOptions};
+use kubewright_client::{Client, Error, RawWatch, ResourcePath};
+use kubewright_core::{ApiResource, ListMeta, ListOptions};
 
 use crate::factory::{Sources, WatchScope};
-use crate::source::{BoxFuture, ListerWatcher, SourceError, WatchStream};
+use crate::source::{BoxFuture, ItemSink, ListerWatcher, SourceError, WatchStream};
 
 /// Lists and watches a resource in a scope through a client.
 #[derive(Debug, Clone)]
@@ -41,8 +41,26 @@ impl ClientSource {
 }
 
 impl ListerWatcher for ClientSource {
-    fn list_page(&self, options: ListOptions) -> BoxFuture<'_, Result<RawList, SourceError>> {
-        Box::pin(async move { Ok(self.client.list_raw(&self.path, &self.options(options)).await?) })
+    fn list_page<'a>(
+        &'a self,
+        options: ListOptions,
+        sink: &'a mut dyn ItemSink,
+    ) -> BoxFuture<'a, Result<ListMeta, SourceError>> {
+        Box::pin(async move {
+            let options = self.options(options);
+            let mut items = self.client.list_items(&self.path, &options).await?;
+            let mut is_begun = false;
+            while let Some(item) = items.next().await? {
+                if !is_begun && let Some(metadata) = items.metadata() {
+                    sink.begin(metadata);
+                    is_begun = true;
+                }
+                sink.item(item);
+                // A server in this process may have all items at hand.
+                tokio::task::consume_budget().await;
+            }
+            Ok(items.finish().await?)
+        })
     }
 
     fn watch(&self, options: ListOptions) -> BoxFuture<'_, Result<WatchStream, SourceError>> {

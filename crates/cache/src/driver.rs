@@ -4,15 +4,18 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use kubewright_client::{RawEvent, RawList};
-use kubewright_core::{ListOptions, ResourceVersion, Status, WatchEventKind};
+use bytes::Bytes;
+use kubewright_client::RawEvent;
+use kubewright_core::{ListMeta, ListOptions, ResourceVersion, Status, WatchEventKind};
 use serde::Deserialize;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::delta_fifo::DeltaFifo;
 use crate::informer::Core;
+use crate::record::Record;
 use crate::reflector::{Effect, Event, Page, Reflector};
-use crate::source::{ListerWatcher, SourceError, WatchStream};
+use crate::source::{ItemSink, ListerWatcher, SourceError, WatchStream};
+use crate::store::Versions;
 
 /// Keeps a core up to date from a source, until it is dropped.
 pub(crate) struct Driver {
@@ -103,18 +106,19 @@ impl Driver {
     }
 
     async fn list(&mut self, options: ListOptions) -> Result<Page, SourceError> {
-        let answer = timeout(self.request_timeout, self.source.list_page(options)).await;
-        let RawList { metadata, items } = answer.map_err(|_| no_answer())??;
-        let versions = self.reflector.versions(&metadata.resource_version);
-        let mut records = Vec::with_capacity(items.len());
-        for item in items {
-            match self.core.store.ingest(&item, versions) {
-                Ok(record) => records.push(record),
-                Err(error) => self.core.malformed(&error),
-            }
-        }
+        let mut intake = Intake {
+            core: &self.core,
+            reflector: &mut self.reflector,
+            // Of a version that is not known yet nothing is proven.
+            versions: Versions::Doubted,
+            records: Vec::new(),
+        };
+        let page = self.source.list_page(options, &mut intake);
+        let metadata = timeout(self.request_timeout, page)
+            .await
+            .map_err(|_| no_answer())??;
         Ok(Page {
-            records,
+            records: intake.records,
             version: metadata.resource_version,
             continue_token: metadata.continue_token,
         })
@@ -183,6 +187,28 @@ impl Driver {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Takes in the items of a page while it comes; nobody sees them before the page is whole.
+struct Intake<'a> {
+    core: &'a Core,
+    /// Read only; what it holds cannot be shared between threads.
+    reflector: &'a mut Reflector,
+    versions: Versions,
+    records: Vec<Arc<Record>>,
+}
+
+impl ItemSink for Intake<'_> {
+    fn begin(&mut self, metadata: &ListMeta) {
+        self.versions = self.reflector.versions(&metadata.resource_version);
+    }
+
+    fn item(&mut self, item: Bytes) {
+        match self.core.store.ingest(&item, self.versions) {
+            Ok(record) => self.records.push(record),
+            Err(error) => self.core.malformed(&error),
         }
     }
 }

@@ -5,20 +5,56 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_core::Stream;
 use kubewright_client::{RawEvent, RawList};
-use kubewright_core::{ListOptions, Status, StatusReason};
+use kubewright_core::{ListMeta, ListOptions, Status, StatusReason};
 
 /// Lists and watches one resource, in one namespace or all, under one selector.
 ///
 /// The source adds its own namespace and selectors to the options, which say the rest. Objects are handed over as the
 /// bytes the server sent: the store looks only at what it needs.
 pub trait ListerWatcher: Send + Sync + 'static {
-    /// One page of a list. Its items may share one buffer: what is kept is copied.
-    fn list_page(&self, options: ListOptions) -> BoxFuture<'_, Result<RawList, SourceError>>;
+    /// Reads one page of a list, hands its items to the sink as they come, and gives the metadata of the page once it is whole. After an error,
+    /// what the sink has got counts for nothing.
+    fn list_page<'a>(
+        &'a self,
+        options: ListOptions,
+        sink: &'a mut dyn ItemSink,
+    ) -> BoxFuture<'a, Result<ListMeta, SourceError>>;
 
     /// Opens a watch. The stream ends when the server or the network ends it.
     fn watch(&self, options: ListOptions) -> BoxFuture<'_, Result<WatchStream, SourceError>>;
+}
+
+/// Takes the items of one page of a list while it is read. A [`RawList`] is one that collects them.
+pub trait ItemSink: Send {
+    /// The metadata, from a source that knows it before the items. It is not the only place where they are given.
+    fn begin(&mut self, metadata: &ListMeta);
+
+    /// An item. It may share a buffer with others: what is kept is copied.
+    fn item(&mut self, item: Bytes);
+}
+
+impl dyn ItemSink + '_ {
+    /// Takes a page that is there already.
+    pub fn page(&mut self, page: RawList) -> ListMeta {
+        self.begin(&page.metadata);
+        for item in page.items {
+            self.item(item);
+        }
+        page.metadata
+    }
+}
+
+impl ItemSink for RawList {
+    fn begin(&mut self, metadata: &ListMeta) {
+        self.metadata = metadata.clone();
+    }
+
+    fn item(&mut self, item: Bytes) {
+        self.items.push(item);
+    }
 }
 
 /// A boxed future.

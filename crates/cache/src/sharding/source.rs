@@ -6,11 +6,11 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use futures_core::Stream;
-use kubewright_client::{RawEvent, RawList};
-use kubewright_core::{ListOptions, ShardSelector, WatchEventKind};
+use kubewright_client::RawEvent;
+use kubewright_core::{ListMeta, ListOptions, ShardSelector, WatchEventKind};
 
 use crate::peek::peek;
-use crate::source::{BoxFuture, ListerWatcher, SourceError, WatchStream};
+use crate::source::{BoxFuture, ItemSink, ListerWatcher, SourceError, WatchStream};
 
 /// Lists and watches the objects of a resource that a shard selector selects.
 ///
@@ -51,15 +51,18 @@ impl std::fmt::Debug for ShardedSource {
 }
 
 impl ListerWatcher for ShardedSource {
-    fn list_page(&self, options: ListOptions) -> BoxFuture<'_, Result<RawList, SourceError>> {
+    fn list_page<'a>(
+        &'a self,
+        options: ListOptions,
+        sink: &'a mut dyn ItemSink,
+    ) -> BoxFuture<'a, Result<ListMeta, SourceError>> {
         Box::pin(async move {
-            let mut list = self.source.list_page(self.options(options)).await?;
-            let selected = list.metadata.shard_info.as_ref();
-            // Another selector than the one asked for is as good as none.
-            if selected.is_none_or(|info| info.selector.parse().as_ref() != Ok(&self.selector)) {
-                list.items.retain(|item| selects(&self.selector, item).is_none());
-            }
-            Ok(list)
+            let mut selecting = Selecting {
+                selector: &self.selector,
+                is_selected: false,
+                sink,
+            };
+            self.source.list_page(self.options(options), &mut selecting).await
         })
     }
 
@@ -72,6 +75,29 @@ impl ListerWatcher for ShardedSource {
                 passed: None,
             }) as WatchStream)
         })
+    }
+}
+
+/// Hands on the items of a page that the selector selects.
+struct Selecting<'a> {
+    selector: &'a ShardSelector,
+    /// The server is known to have done so. Where it says that behind the items, they were looked at all the same.
+    is_selected: bool,
+    sink: &'a mut dyn ItemSink,
+}
+
+impl ItemSink for Selecting<'_> {
+    fn begin(&mut self, metadata: &ListMeta) {
+        let selected = metadata.shard_info.as_ref();
+        // Another selector than the one asked for is as good as none.
+        self.is_selected = selected.is_some_and(|info| info.selector.parse().as_ref() == Ok(self.selector));
+        self.sink.begin(metadata);
+    }
+
+    fn item(&mut self, item: Bytes) {
+        if self.is_selected || selects(self.selector, &item).is_none() {
+            self.sink.item(item);
+        }
     }
 }
 
@@ -157,7 +183,8 @@ fn bookmark(version: &str) -> RawEvent {
 mod tests {
     use std::collections::VecDeque;
 
-    use kubewright_core::{ListMeta, ShardField, ShardInfo, ShardRange, shard_hash};
+    use kubewright_client::RawList;
+    use kubewright_core::{ShardField, ShardInfo, ShardRange, shard_hash};
     use parking_lot::Mutex;
 
     use super::*;
@@ -201,9 +228,13 @@ mod tests {
     }
 
     impl ListerWatcher for Script {
-        fn list_page(&self, options: ListOptions) -> BoxFuture<'_, Result<RawList, SourceError>> {
+        fn list_page<'a>(
+            &'a self,
+            options: ListOptions,
+            sink: &'a mut dyn ItemSink,
+        ) -> BoxFuture<'a, Result<ListMeta, SourceError>> {
             self.asked.lock().push(options.to_query());
-            Box::pin(async { Ok(self.list.clone()) })
+            Box::pin(async { Ok(sink.page(self.list.clone())) })
         }
 
         fn watch(&self, options: ListOptions) -> BoxFuture<'_, Result<WatchStream, SourceError>> {
@@ -246,7 +277,10 @@ mod tests {
                 ..Script::default()
             });
             let source = ShardedSource::new(script.clone(), half(MINE));
-            let list = show(source.list_page(ListOptions::default()).await.unwrap());
+            let mut list = RawList::default();
+            let page = source.list_page(ListOptions::default(), &mut list);
+            assert_eq!(page.await.unwrap(), list.metadata);
+            let list = show(list);
             // What is malformed belongs to where the empty uid belongs.
             let mut expect = vec![items[0].clone()];
             expect.extend((half("") == half(MINE)).then(|| MALFORMED.to_owned()));

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use http::{Request, Response, StatusCode};
-use kubewright_client::{Client, View};
-use kubewright_core::{DynamicObject, PartialObject, Status, StatusReason};
+use kubewright_client::{Client, RawList, View};
+use kubewright_core::{DynamicObject, ListOptions, PartialObject, Status, StatusReason};
 use kubewright_net::{Body, HttpService};
 use parking_lot::Mutex;
 
@@ -141,12 +141,70 @@ async fn failures_keep_what_they_mean() {
     for (code, reason, expect) in rows {
         let (client, _) = server(vec![failure(reason, code)]);
         let source = client.source(&pods(), &WatchScope::default());
-        let error = source.list_page(Default::default()).await.unwrap_err();
+        let error = source
+            .list_page(ListOptions::default(), &mut RawList::default())
+            .await
+            .unwrap_err();
         assert!(expect(&error), "{code}: {error:?}");
     }
     let (client, _) = server(vec![(200, "<html>".into())]);
     let source = client.source(&pods(), &WatchScope::default());
-    let error = source.list_page(Default::default()).await.unwrap_err();
+    let error = source
+        .list_page(ListOptions::default(), &mut RawList::default())
+        .await
+        .unwrap_err();
     assert!(matches!(&error, SourceError::Unreadable { .. }), "{error:?}");
     assert!(error.to_string().contains("could not be decoded"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_breaks_off_counts_for_nothing() {
+    let (a, b, c) = (json("n/a", "u", 3), json("n/b", "v", 4), json("n/c", "w", 5));
+    let (code, whole) = list(7, "", &[&a, &b]);
+    let broken = whole.strip_suffix("]}").unwrap().to_owned();
+    let (client, seen) = server(vec![
+        failure(StatusReason::Invalid, 422),
+        (code, broken.clone()),
+        list(7, "t", &[&a]),
+        (code, broken),
+        list(8, "", &["{\"metadata\":{\"name\":7}}", "[]", &c]),
+    ]);
+    let informers = Informers::new(client, InformerOptions::default());
+    let informer = informers.informer_for::<DynamicObject>(&pods(), &WatchScope::default());
+    informer.synced().await;
+    let names: Vec<String> = informer
+        .lister()
+        .list()
+        .iter()
+        .map(|object| object.name().to_owned())
+        .collect();
+    assert_eq!(names, ["c"], "{:?}", seen.lock());
+}
+
+/// Servers send the version of a list of custom resources behind its items.
+#[tokio::test(start_paused = true)]
+async fn the_version_of_a_list_may_stand_behind_its_items() {
+    let page = |version: u64, token: &str, item: &str| {
+        let metadata = format!(r#"{{"resourceVersion":"{version}","continue":"{token}"}}"#);
+        (200, format!(r#"{{"items":[{item}],"metadata":{metadata}}}"#))
+    };
+    let (a, b) = (json("n/a", "u", 3), json("n/b", "v", 4));
+    let (client, seen) = server(vec![
+        failure(StatusReason::Invalid, 422),
+        page(7, "t", &a),
+        page(7, "", &b),
+        failure(StatusReason::Expired, 410),
+        page(9, "", &[a, json("n/b", "v", 8)].join(",")),
+    ]);
+    let informers = Informers::new(client, InformerOptions::default());
+    let informer = informers.informer_for::<DynamicObject>(&pods(), &WatchScope::default());
+    let lister = informer.lister();
+    lister.wait_until(|lister| lister.version().as_str() == "9").await;
+    let mut versions: Vec<String> = lister
+        .list()
+        .iter()
+        .map(|object| object.resource_version().to_string())
+        .collect();
+    versions.sort();
+    assert_eq!(versions, ["3", "8"], "{:?}", seen.lock());
 }

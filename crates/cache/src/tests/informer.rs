@@ -6,14 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
-use kubewright_client::RawList;
-use kubewright_core::{DynamicObject, LabelSelector, ListOptions, ObjectKey, PartialObject};
+use kubewright_core::{DynamicObject, LabelSelector, ListMeta, ListOptions, ObjectKey, PartialObject};
 use parking_lot::Mutex;
 use tokio::time::{advance, timeout};
 
 use super::pods;
 use super::server::{Faults, Server, State};
-use crate::source::{BoxFuture, ListerWatcher, SourceError, WatchStream};
+use crate::source::{BoxFuture, ItemSink, ListerWatcher, SourceError, WatchStream};
 use crate::{
     Cached, EventHandler, FinalState, HandlerOptions, Indexed, InformerOptions, Informers, Initial,
     ReflectorOptions, SharedInformer, WatchScope,
@@ -448,7 +447,11 @@ async fn one_informer_for_all_who_ask_for_the_same() {
 struct Broken;
 
 impl ListerWatcher for Broken {
-    fn list_page(&self, _: ListOptions) -> BoxFuture<'_, Result<RawList, SourceError>> {
+    fn list_page<'a>(
+        &'a self,
+        _: ListOptions,
+        _: &'a mut dyn ItemSink,
+    ) -> BoxFuture<'a, Result<ListMeta, SourceError>> {
         panic!("broken")
     }
 

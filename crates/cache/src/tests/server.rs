@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use super::json;
 use kubewright_client::{RawEvent, RawList};
 
-use crate::source::{BoxFuture, ListerWatcher, SourceError, WatchStream};
+use crate::source::{BoxFuture, ItemSink, ListerWatcher, SourceError, WatchStream};
 
 /// What can go wrong, each as a chance in a hundred for each request or event.
 #[derive(Debug, Clone, Copy, Default)]
@@ -312,8 +312,12 @@ impl Server {
 }
 
 impl ListerWatcher for Server {
-    fn list_page(&self, options: ListOptions) -> BoxFuture<'_, Result<RawList, SourceError>> {
-        Box::pin(async move { self.0.lock().list(&options) })
+    fn list_page<'a>(
+        &'a self,
+        options: ListOptions,
+        sink: &'a mut dyn ItemSink,
+    ) -> BoxFuture<'a, Result<ListMeta, SourceError>> {
+        Box::pin(async move { Ok(sink.page(self.0.lock().list(&options)?)) })
     }
 
     fn watch(&self, options: ListOptions) -> BoxFuture<'_, Result<WatchStream, SourceError>> {
