@@ -1,5 +1,6 @@
 //! The thin shell around the reflector: does what it says and tells it what came of it.
 
+use std::convert::Infallible;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -12,6 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::delta_fifo::DeltaFifo;
 use crate::informer::Core;
+use crate::lifecycle::{Ended, Stop};
 use crate::record::Record;
 use crate::reflector::{Effect, Event, Page, Reflector};
 use crate::source::{ItemSink, ListerWatcher, SourceError, WatchStream};
@@ -28,7 +30,32 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
+    /// Runs and rests as the core's lifecycle says.
     pub(crate) async fn run(mut self) {
+        let core = Arc::clone(&self.core);
+        loop {
+            core.lifecycle.wanted().await;
+            let why = match core.lifecycle.while_wanted(self.follow()).await {
+                Ended::Stopped => {
+                    self.reflector.interrupt();
+                    Stop::Asked
+                }
+                Ended::Panicked(message) => {
+                    core.ended(&message);
+                    // Nobody knows how far the last step got: the whole state is asked for.
+                    self.reflector.start_over();
+                    self.fifo = DeltaFifo::default();
+                    Stop::Broke
+                }
+                Ended::Finished(never) => match never {},
+            };
+            self.stream = None;
+            core.stopped(why);
+        }
+    }
+
+    /// Follows the server. What is dropped at an `await` is asked for again.
+    async fn follow(&mut self) -> Infallible {
         let mut event = Event::Timer;
         let mut steps = 0u32;
         loop {

@@ -9,7 +9,8 @@ use kubewright_core::{ApiResource, FieldSelector, LabelSelector, StaticResource}
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::informer::{InformerOptions, Inner, Running, SharedInformer};
+use crate::informer::{Family, InformerOptions, Inner, Running, SharedInformer};
+use crate::reflector::StreamingSupport;
 use crate::source::ListerWatcher;
 
 /// Which objects of a resource an informer sees. The default is all.
@@ -54,11 +55,15 @@ where
 
 /// Hands out informers, one for each resource and scope: typed, dynamic and metadata readers share its watch and its
 /// store. An informer starts when it is first asked for and stops when nobody holds it any more; asking again starts a
-/// new one.
+/// new one. One that was [stopped](SharedInformer::stop) and is still held by somebody is handed out as it is.
+///
+/// That a server cannot stream lists of a resource is found out once, not by each informer of it.
 pub struct Informers {
     sources: Box<dyn Sources>,
     options: InformerOptions,
     running: Mutex<HashMap<Key, Weak<Inner>>>,
+    /// What is known of the server for each resource.
+    streaming: Mutex<HashMap<ApiResource, StreamingSupport>>,
     /// How many have not ended yet, those among them that nobody holds any more.
     count: watch::Sender<usize>,
 }
@@ -81,6 +86,7 @@ impl Informers {
             sources: Box::new(sources),
             options,
             running: Mutex::default(),
+            streaming: Mutex::default(),
             count: watch::Sender::default(),
         }
     }
@@ -119,7 +125,10 @@ impl Informers {
             resource.clone(),
             source,
             self.options.clone(),
-            Some(Running::counted_by(&self.count)),
+            Family {
+                running: Some(Running::counted_by(&self.count)),
+                streaming: self.streaming.lock().entry(resource.clone()).or_default().clone(),
+            },
         ));
         running.insert(key, Arc::downgrade(&inner));
         SharedInformer::from_inner(inner)

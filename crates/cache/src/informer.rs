@@ -1,7 +1,9 @@
 //! One list and watch for any number of handlers and readers.
 
 use std::fmt;
+use std::future::Future;
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,16 +16,17 @@ use tokio::time::Instant;
 use crate::cached::Cached;
 use crate::delta_fifo::{Batch, DeltaFifo};
 use crate::driver::Driver;
+use crate::lifecycle::{Lifecycle, Stop};
 use crate::listener::{EventHandler, Listener};
 use crate::lister::Lister;
 use crate::peek::MalformedObject;
-use crate::reflector::{Reflector, ReflectorOptions, Verb};
+use crate::reflector::{Reflector, ReflectorOptions, StreamingSupport, Verb};
 use crate::registration::Registration;
 use crate::source::{ListerWatcher, SourceError};
 use crate::store::{Change, Initial, Store, StoreOptions};
 
 /// How an informer works. Every value is valid.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct InformerOptions {
     /// How it lists and watches.
     pub reflector: ReflectorOptions,
@@ -31,6 +34,23 @@ pub struct InformerOptions {
     pub store: StoreOptions,
     /// Seed of the random parts of waits and watch times; `None` (the default) takes one from the system.
     pub seed: Option<u64>,
+    /// Called with each failure to list or watch, before the informer waits and tries again, on the informer's own task:
+    /// it must not block. A panic is contained. Failures are logged and kept in [`Health`] in any case. Default: none.
+    pub watch_error_hook: Option<WatchErrorHook>,
+}
+
+/// See [`InformerOptions::watch_error_hook`]. (client-go `tools/cache/shared_informer.go`, `SetWatchErrorHandler`.)
+pub type WatchErrorHook = Arc<dyn Fn(&Failure) + Send + Sync>;
+
+impl fmt::Debug for InformerOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InformerOptions")
+            .field("reflector", &self.reflector)
+            .field("store", &self.store)
+            .field("seed", &self.seed)
+            .field("watch_error_hook", &self.watch_error_hook.is_some())
+            .finish()
+    }
 }
 
 /// How a handler is served. Every value is valid.
@@ -54,6 +74,8 @@ pub struct Health {
     pub malformed: u64,
     /// How often the server's history was found rewound.
     pub rewound: u64,
+    /// It was stopped, or broke, and is as it was then until it is started again.
+    pub stopped: bool,
 }
 
 /// What keeps an informer from being up to date.
@@ -109,6 +131,15 @@ impl Drop for Running {
     }
 }
 
+/// What an informer shares with others.
+#[derive(Debug, Default)]
+pub(crate) struct Family {
+    /// Dropped when the informer has ended.
+    pub(crate) running: Option<Running>,
+    /// What is known of the server.
+    pub(crate) streaming: StreamingSupport,
+}
+
 /// The running informer.
 #[derive(Debug)]
 pub(crate) struct Inner {
@@ -123,40 +154,29 @@ impl Drop for Inner {
 }
 
 impl Inner {
-    /// `running` is dropped when the informer has ended.
     pub(crate) fn spawn(
         resource: ApiResource,
         source: Arc<dyn ListerWatcher>,
         options: InformerOptions,
-        running: Option<Running>,
+        family: Family,
     ) -> Self {
         let random = options
             .seed
             .map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
-        let core = Arc::new(Core::new(resource, options.store));
+        let core = Arc::new(Core::new(resource, options.store, options.watch_error_hook));
         let driver = Driver {
             core: Arc::clone(&core),
             source,
             request_timeout: options.reflector.request_timeout,
-            reflector: Reflector::new(options.reflector, random),
+            reflector: Reflector::new(options.reflector, random).with_streaming(family.streaming),
             fifo: DeltaFifo::default(),
             stream: None,
         };
         let task = tokio::spawn(async move {
-            let _running = running;
+            let _running = family.running;
             driver.run().await;
         });
         let driver = task.abort_handle();
-        // Whoever waits for an informer that broke learns it from its health.
-        let watched = Arc::downgrade(&core);
-        tokio::spawn(async move {
-            let ended = task.await;
-            if let (Err(error), Some(core)) = (ended, watched.upgrade())
-                && !error.is_cancelled()
-            {
-                core.ended(&error.to_string());
-            }
-        });
         Self { core, driver }
     }
 }
@@ -184,7 +204,12 @@ impl<K: 'static> SharedInformer<K> {
     /// Outside of a tokio runtime.
     #[must_use]
     pub fn spawn(resource: ApiResource, source: Arc<dyn ListerWatcher>, options: InformerOptions) -> Self {
-        Self::from_inner(Arc::new(Inner::spawn(resource, source, options, None)))
+        Self::from_inner(Arc::new(Inner::spawn(
+            resource,
+            source,
+            options,
+            Family::default(),
+        )))
     }
 
     /// What is listed and watched.
@@ -239,6 +264,29 @@ impl<K: 'static> SharedInformer<K> {
         let _ = synced.wait_for(|synced| *synced).await;
     }
 
+    /// Stops listing and watching, for all who share this informer, until someone [starts](Self::start) it again. The
+    /// result waits until no request is under way any more; the informer stops whether it is awaited or not.
+    ///
+    /// The store stays as it is and can be read, and handlers stay and are told of what the store took in before. More
+    /// handlers and indices can be added. An informer that nobody needs any more need not be stopped: dropping its
+    /// handles does that.
+    pub fn stop(&self) -> impl Future<Output = ()> + Send + 'static {
+        self.inner.core.lifecycle.stop()
+    }
+
+    /// Starts an informer that was stopped or that broke; one that runs goes on. It goes on watching from the last
+    /// version it saw, so handlers are told of what happened meanwhile as if nothing had been, and where the server has
+    /// forgotten that version, of the difference.
+    pub fn start(&self) {
+        self.inner.core.start();
+    }
+
+    /// Whether the informer was stopped, or is about to stop.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        !self.inner.core.lifecycle.is_running()
+    }
+
     /// How the informer fares, and changes to that.
     #[must_use]
     pub fn health(&self) -> watch::Receiver<Health> {
@@ -273,7 +321,6 @@ pub enum Indexed {
 }
 
 /// What driver, listeners and readers share.
-#[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) resource: ApiResource,
     pub(crate) store: Store,
@@ -284,6 +331,8 @@ pub(crate) struct Core {
     /// Counts batches, for those who wait for a state of the store.
     pub(crate) progress: watch::Sender<u64>,
     health: watch::Sender<Health>,
+    pub(crate) lifecycle: Lifecycle,
+    watch_error_hook: Option<WatchErrorHook>,
 }
 
 #[derive(Debug, Default)]
@@ -293,7 +342,7 @@ struct Listeners {
 }
 
 impl Core {
-    pub(crate) fn new(resource: ApiResource, options: StoreOptions) -> Self {
+    fn new(resource: ApiResource, options: StoreOptions, watch_error_hook: Option<WatchErrorHook>) -> Self {
         let store = Store::new(&resource.api_version(), &resource.kind, options);
         Self {
             resource,
@@ -302,6 +351,8 @@ impl Core {
             synced: watch::Sender::new(false),
             progress: watch::Sender::new(0),
             health: watch::Sender::default(),
+            lifecycle: Lifecycle::default(),
+            watch_error_hook,
         }
     }
 
@@ -335,20 +386,30 @@ impl Core {
             .send_if_modified(|health| health.failure.take().is_some());
     }
 
-    /// The driver is gone for good.
-    fn ended(&self, why: &str) {
+    /// The driver broke.
+    pub(crate) fn ended(&self, why: &str) {
         let resource = self.resource.group_version_resource();
         tracing::error!(%resource, why, "an informer has ended");
-        self.health.send_modify(|health| {
-            health.failure = Some(Failure {
-                resource: self.resource.clone(),
-                verb: Verb::Watch,
-                error: SourceError::Ended {
-                    message: why.to_owned(),
-                },
-                count: 1,
+        let message = why.to_owned();
+        self.failed(Verb::Watch, SourceError::Ended { message });
+    }
+
+    /// The driver rests.
+    pub(crate) fn stopped(&self, why: Stop) {
+        self.lifecycle.stopped(why);
+        // Asked while the health is held: a start that comes in between has the last word.
+        self.health
+            .send_modify(|health| health.stopped = !self.lifecycle.is_running());
+    }
+
+    fn start(&self) {
+        if self.lifecycle.start() {
+            self.health.send_modify(|health| {
+                health.stopped = false;
+                // What failed is tried anew.
+                health.failure = None;
             });
-        });
+        }
     }
 
     pub(crate) fn listen(&self) -> (u64, Arc<Listener>) {
@@ -384,15 +445,31 @@ impl Core {
     pub(crate) fn report(&self, verb: Verb, error: SourceError) {
         let resource = self.resource.group_version_resource();
         tracing::warn!(%resource, verb = verb.as_str(), %error, "an informer cannot go on and tries again");
-        self.health.send_modify(|health| {
-            let count = health.failure.as_ref().map_or(0, |failure| failure.count) + 1;
-            health.failure = Some(Failure {
-                resource: self.resource.clone(),
-                verb,
-                error,
-                count,
-            });
-        });
+        self.failed(verb, error);
+    }
+
+    fn failed(&self, verb: Verb, error: SourceError) {
+        let count = self
+            .health
+            .borrow()
+            .failure
+            .as_ref()
+            .map_or(0, |failure| failure.count)
+            + 1;
+        let failure = Failure {
+            resource: self.resource.clone(),
+            verb,
+            error,
+            count,
+        };
+        self.health
+            .send_modify(|health| health.failure = Some(failure.clone()));
+        if let Some(hook) = &self.watch_error_hook
+            && catch_unwind(AssertUnwindSafe(|| hook(&failure))).is_err()
+        {
+            let resource = self.resource.group_version_resource();
+            tracing::error!(%resource, "a watch-error hook panicked");
+        }
     }
 
     pub(crate) fn rewound(&self) {
@@ -405,5 +482,15 @@ impl Core {
         let resource = self.resource.group_version_resource();
         tracing::warn!(%resource, %error, "an object is skipped");
         self.health.send_modify(|health| health.malformed += 1);
+    }
+}
+
+impl fmt::Debug for Core {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Core")
+            .field("resource", &self.resource)
+            .field("store", &self.store)
+            .field("health", &*self.health.borrow())
+            .finish_non_exhaustive()
     }
 }

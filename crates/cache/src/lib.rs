@@ -50,6 +50,7 @@ mod factory;
 mod filtering;
 mod informer;
 mod labels;
+mod lifecycle;
 mod listener;
 mod listener_queue;
 mod lister;
@@ -72,7 +73,7 @@ pub use crate::client::ClientSource;
 pub use crate::factory::{Informers, Sources, WatchScope};
 pub use crate::filtering::FilteringHandler;
 pub use crate::informer::{
-    Failure, HandlerOptions, Health, Indexed, InformerOptions, MIN_RESYNC, SharedInformer,
+    Failure, HandlerOptions, Health, Indexed, InformerOptions, MIN_RESYNC, SharedInformer, WatchErrorHook,
 };
 pub use crate::labels::Labels;
 pub use crate::listener::EventHandler;

@@ -7,6 +7,7 @@
 
 use std::cmp::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::{self, AtomicBool};
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
@@ -80,6 +81,21 @@ pub enum StreamingLists {
     Try,
     /// No.
     Never,
+}
+
+/// Whether the server can stream lists of a resource, as far as is known. Shared by all reflectors of one resource, so
+/// that only the first has to find out.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StreamingSupport(Arc<AtomicBool>);
+
+impl StreamingSupport {
+    pub(crate) fn is_missing(&self) -> bool {
+        self.0.load(atomic::Ordering::Relaxed)
+    }
+
+    fn is_missing_from_now_on(&self) {
+        self.0.store(true, atomic::Ordering::Relaxed);
+    }
 }
 
 /// What the machine is told.
@@ -233,8 +249,7 @@ pub(crate) struct Reflector {
     last_unavailable: bool,
     /// The server seems to have been rewound: until the next state, versions prove nothing.
     doubt: bool,
-    /// The server cannot stream lists.
-    no_streaming: bool,
+    streaming: StreamingSupport,
     failures: Failures,
     /// A failure was reported, and nothing has shown since that it is over.
     failing: bool,
@@ -251,12 +266,33 @@ impl Reflector {
             last: ResourceVersion::default(),
             last_unavailable: false,
             doubt: false,
-            no_streaming: false,
+            streaming: StreamingSupport::default(),
             failures: Failures::default(),
             failing: false,
             backoff,
             random,
         }
+    }
+
+    /// The same, with what others know of the server.
+    pub(crate) fn with_streaming(self, streaming: StreamingSupport) -> Self {
+        Self { streaming, ..self }
+    }
+
+    /// What was under way is dropped. The next step goes on where that was: a watch from the last version that was seen,
+    /// anything else from its start.
+    pub(crate) fn interrupt(&mut self) {
+        let next = match self.state {
+            State::Idle(next) => next,
+            State::Watching(_) => Next::Watch,
+            State::Listing(_) | State::Streaming { .. } => Next::Sync,
+        };
+        self.state = State::Idle(next);
+    }
+
+    /// The next step asks for the whole state.
+    pub(crate) fn start_over(&mut self) {
+        self.state = State::Idle(Next::Sync);
     }
 
     /// What the versions of objects prove that come in a list of this version, or over a watch (empty).
@@ -288,7 +324,7 @@ impl Reflector {
     }
 
     fn begin(&mut self, next: Next, now: Instant, effects: &mut Vec<Effect>) {
-        let streaming = self.options.streaming_lists == StreamingLists::Try && !self.no_streaming;
+        let streaming = self.options.streaming_lists == StreamingLists::Try && !self.streaming.is_missing();
         match next {
             Next::Sync if streaming => {
                 let stream = self.new_stream(now);
@@ -447,7 +483,7 @@ impl Reflector {
             }
             Event::Silent | Event::Object(..) => {
                 // A proxy that drops bookmarks, or a server that never sends this one.
-                self.no_streaming = true;
+                self.streaming.is_missing_from_now_on();
                 let message = "the last bookmark of the streaming list does not come".to_owned();
                 self.report(Verb::Watch, SourceError::Transport { message }, effects);
                 return self.begin(Next::List, now, effects);
@@ -459,7 +495,7 @@ impl Reflector {
 
     fn stream_failed(&mut self, error: SourceError, now: Instant, effects: &mut Vec<Effect>) {
         if error.is_unsupported() {
-            self.no_streaming = true;
+            self.streaming.is_missing_from_now_on();
             return self.begin(Next::List, now, effects);
         }
         if (error.is_expired() || error.is_too_large_version()) && !self.last_unavailable {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
-use kubewright_core::{DynamicObject, LabelSelector, ListMeta, ListOptions, ObjectKey, PartialObject};
+use kubewright_core::{DynamicObject, LabelSelector, ObjectKey, PartialObject};
 use parking_lot::Mutex;
 use tokio::time::{advance, timeout};
 
 use super::pods;
 use super::server::{Faults, Server, State};
-use crate::source::{BoxFuture, ItemSink, ListerWatcher, SourceError, WatchStream};
+use crate::source::ListerWatcher;
 use crate::{
     Cached, EventHandler, FinalState, HandlerOptions, Indexed, InformerOptions, Informers, Initial,
     ReflectorOptions, SharedInformer, WatchScope,
@@ -441,34 +441,4 @@ async fn one_informer_for_all_who_ask_for_the_same() {
     let again = informers.informer::<Pod>(&WatchScope::default());
     again.synced().await;
     assert_eq!(again.lister().len(), 2);
-}
-
-/// A source that breaks.
-struct Broken;
-
-impl ListerWatcher for Broken {
-    fn list_page<'a>(
-        &'a self,
-        _: ListOptions,
-        _: &'a mut dyn ItemSink,
-    ) -> BoxFuture<'a, Result<ListMeta, SourceError>> {
-        panic!("broken")
-    }
-
-    fn watch(&self, _: ListOptions) -> BoxFuture<'_, Result<WatchStream, SourceError>> {
-        panic!("broken")
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_informer_that_ends_says_so() {
-    let informer: SharedInformer<Pod> =
-        SharedInformer::spawn(pods(), Arc::new(Broken), InformerOptions::default());
-    let mut health = informer.health();
-    let health = timeout(
-        Duration::from_secs(60),
-        health.wait_for(|health| health.failure.is_some()),
-    );
-    let failure = health.await.unwrap().unwrap().failure.clone().unwrap();
-    assert!(matches!(failure.error, SourceError::Ended { .. }), "{failure}");
 }

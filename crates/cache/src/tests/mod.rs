@@ -3,6 +3,7 @@
 mod client;
 mod handlers;
 mod informer;
+mod lifecycle;
 mod listener;
 mod packing;
 mod record;
