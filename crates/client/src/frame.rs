@@ -2,6 +2,8 @@
 
 use bytes::{Bytes, BytesMut};
 
+use crate::items::scan::{Nesting, TooDeep};
+
 /// Finds the ends of JSON objects in chunks as they come from the network.
 ///
 /// It only counts brackets and skips strings; whether a frame is valid JSON is found out by whoever reads it. A frame
@@ -12,9 +14,8 @@ pub(crate) struct Framer {
     partial: BytesMut,
     /// What of the newest chunk was not looked at.
     chunk: Bytes,
-    depth: usize,
-    in_string: bool,
-    escaped: bool,
+    /// What was passed of the frame; `None` between frames.
+    nesting: Option<Nesting>,
     limit: usize,
 }
 
@@ -23,6 +24,8 @@ pub(crate) struct Framer {
 pub(crate) enum FrameError {
     /// A frame is longer than the limit.
     TooLarge,
+    /// Brackets lie deeper than [`MAX_NESTING`](crate::items::scan::MAX_NESTING).
+    TooDeep,
     /// Something other than an object stands between the frames.
     NotAnObject,
     /// The stream ended within a frame.
@@ -35,9 +38,7 @@ impl Framer {
         Self {
             partial: BytesMut::new(),
             chunk: Bytes::new(),
-            depth: 0,
-            in_string: false,
-            escaped: false,
+            nesting: None,
             limit,
         }
     }
@@ -50,20 +51,27 @@ impl Framer {
 
     /// The next whole frame, or `None` if another chunk is needed.
     pub(crate) fn next(&mut self) -> Result<Option<Bytes>, FrameError> {
-        if self.depth == 0 {
-            let blank = self
-                .chunk
-                .iter()
-                .take_while(|byte| byte.is_ascii_whitespace())
-                .count();
-            let _ = self.chunk.split_to(blank);
-            match self.chunk.first() {
-                None => return Ok(None),
-                Some(b'{') => {}
-                Some(_) => return Err(FrameError::NotAnObject),
+        let mut nesting = match self.nesting.take() {
+            Some(nesting) => nesting,
+            None => {
+                let blank = self
+                    .chunk
+                    .iter()
+                    .take_while(|byte| byte.is_ascii_whitespace())
+                    .count();
+                let _ = self.chunk.split_to(blank);
+                match self.chunk.first() {
+                    None => return Ok(None),
+                    Some(b'{') => Nesting::default(),
+                    Some(_) => return Err(FrameError::NotAnObject),
+                }
             }
-        }
-        let Some(end) = self.scan() else {
+        };
+        let end = nesting
+            .scan(&self.chunk)
+            .map_err(|TooDeep { .. }| FrameError::TooDeep)?;
+        let Some(end) = end else {
+            self.nesting = Some(nesting);
             if self.partial.len() + self.chunk.len() > self.limit {
                 return Err(FrameError::TooLarge);
             }
@@ -84,46 +92,10 @@ impl Framer {
 
     /// Call it at the end of the stream.
     pub(crate) fn finish(&self) -> Result<(), FrameError> {
-        if self.depth == 0 {
-            Ok(())
-        } else {
-            Err(FrameError::Truncated)
+        match self.nesting {
+            None => Ok(()),
+            Some(_) => Err(FrameError::Truncated),
         }
-    }
-
-    /// One past the bracket that closes the frame, if it is in this chunk.
-    fn scan(&mut self) -> Option<usize> {
-        let bytes = &self.chunk[..];
-        let mut at = 0;
-        while at < bytes.len() {
-            if self.escaped {
-                self.escaped = false;
-                at += 1;
-                continue;
-            }
-            if self.in_string {
-                let found = at + memchr::memchr2(b'"', b'\\', &bytes[at..])?;
-                match bytes[found] {
-                    b'"' => self.in_string = false,
-                    _ => self.escaped = true,
-                }
-                at = found + 1;
-                continue;
-            }
-            match bytes[at] {
-                b'"' => self.in_string = true,
-                b'{' | b'[' => self.depth += 1,
-                b'}' | b']' => {
-                    self.depth -= 1;
-                    if self.depth == 0 {
-                        return Some(at + 1);
-                    }
-                }
-                _ => {}
-            }
-            at += 1;
-        }
-        None
     }
 }
 
@@ -179,6 +151,12 @@ mod tests {
             let expect = expect.map(|frames| frames.iter().map(|frame| (*frame).to_owned()).collect());
             assert_eq!(frames(&bytes, 40), expect, "{chunks:?}");
         }
+    }
+
+    #[test]
+    fn depth_has_a_limit() {
+        let deep = format!("{{\"a\":{}", "[".repeat(10_000));
+        assert_eq!(frames(&[deep.as_bytes()], 1 << 20), Err(FrameError::TooDeep));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::call::Call;
 use crate::client::Client;
 use crate::error::Error;
 use crate::frame::{FrameError, Framer};
+use crate::items::scan::Nesting;
 use crate::rest::{JSON, RestClient, RestRequest};
 
 /// A collection of objects of one kind, in one namespace or all, and how much of each object to ask for.
@@ -132,7 +133,8 @@ impl RawList {
 
 /// An event of a watch whose object is JSON text.
 ///
-/// The object is a slice of what came from the network: copy what is kept for long.
+/// The object is a slice of what came from the network: copy what is kept for long. Whether it makes sense is found out by whoever decodes it,
+/// so that one that makes none concerns no other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawEvent {
     /// What happened.
@@ -148,6 +150,37 @@ impl RawEvent {
     ///
     /// The text is no event, or of a kind that this version does not know.
     pub fn split(frame: &Bytes) -> Result<Self, serde_json::Error> {
+        match Self::split_usual(frame) {
+            Some(event) => Ok(event),
+            None => Self::split_any(frame),
+        }
+    }
+
+    /// What is written as servers write it: the kind, the object, and nothing else. The object is passed by its brackets.
+    fn split_usual(frame: &Bytes) -> Option<Self> {
+        let kind = frame.strip_prefix(b"{\"type\":\"")?;
+        let (kind, object) = kind.split_at(memchr::memchr(b'"', kind)?);
+        let kind = match kind {
+            b"ADDED" => WatchEventKind::Added,
+            b"MODIFIED" => WatchEventKind::Modified,
+            b"DELETED" => WatchEventKind::Deleted,
+            b"BOOKMARK" => WatchEventKind::Bookmark,
+            b"ERROR" => WatchEventKind::Error,
+            _ => return None,
+        };
+        let object = object.strip_prefix(b"\",\"object\":")?;
+        if object.first() != Some(&b'{') {
+            return None;
+        }
+        let end = Nesting::default().scan(object).ok()??;
+        let (object, rest) = object.split_at(end);
+        (rest.trim_ascii() == b"}").then(|| Self {
+            kind,
+            object: frame.slice_ref(object),
+        })
+    }
+
+    fn split_any(frame: &Bytes) -> Result<Self, serde_json::Error> {
         #[derive(Deserialize)]
         struct Split<'a> {
             r#type: WatchEventKind,
@@ -252,6 +285,7 @@ impl RawWatch {
     fn frame_error(&self, error: FrameError) -> Error {
         match error {
             FrameError::TooLarge => self.call.too_large(self.limit),
+            FrameError::TooDeep => self.call.decode("an event with too many brackets in each other"),
             FrameError::NotAnObject => self.call.decode("text between events"),
             FrameError::Truncated => self.call.transport(TransportError::closed("reading an event")),
         }
@@ -304,6 +338,8 @@ impl Stream for RawWatch {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -356,6 +392,26 @@ mod tests {
                 r#"{"object":{},"type":"BOOKMARK"}"#,
                 Some((WatchEventKind::Bookmark, "{}")),
             ),
+            (
+                "{\"type\":\"DELETED\",\"object\":{}\n }\n",
+                Some((WatchEventKind::Deleted, "{}")),
+            ),
+            (
+                r#"{"type":"MODIFIED","object":{"a":"}\""},"more":1}"#,
+                Some((WatchEventKind::Modified, r#"{"a":"}\""}"#)),
+            ),
+            (
+                r#"{ "type" : "ERROR", "object" : {"code":410}}"#,
+                Some((WatchEventKind::Error, r#"{"code":410}"#)),
+            ),
+            // It is cut out of what is around it, whatever it is.
+            (
+                r#"{"type":"ADDED","object":{"a" 1}}"#,
+                Some((WatchEventKind::Added, r#"{"a" 1}"#)),
+            ),
+            (r#"{"type":"ADDED","object":{},"object":{}}"#, None),
+            (r#"{"type":"ADDED","object":{}}}"#, None),
+            (r#"{"type":"ADDED","object":{}"#, None),
             (r#"{"type":"RENAMED","object":{}}"#, None),
             (r#"{"type":"ADDED"}"#, None),
             (r#"{"kind":"Status"}"#, None),
@@ -367,6 +423,31 @@ mod tests {
                 object: Bytes::from_static(object.as_bytes()),
             });
             assert_eq!(event, expect, "{text}");
+        }
+    }
+
+    proptest! {
+        /// The short way leads where the long one does, but for objects that are no JSON.
+        #[test]
+        fn usual_events_are_read_as_any_others(
+            object in "[a-z\\\\\"{}\\[\\],: ]{0,20}",
+            kind in prop::sample::select(&["ADDED", "BOOKMARK", "", "X"][..]),
+            place in any::<prop::sample::Index>(),
+            byte in prop::sample::select(&b"\"\\{}[],: 0n"[..]),
+            is_damaged in any::<bool>(),
+        ) {
+            let object = serde_json::json!({ "a": object, "b": [{}] });
+            let mut text = format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n").into_bytes();
+            if is_damaged {
+                let place = place.index(text.len());
+                text[place] = byte;
+            }
+            let text = Bytes::from(text);
+            match (RawEvent::split(&text), RawEvent::split_any(&text)) {
+                (Ok(event), Ok(slow)) => prop_assert_eq!(event, slow),
+                (Ok(event), Err(_)) => prop_assert!(serde_json::from_slice::<&RawValue>(&event.object).is_err()),
+                (Err(_), slow) => prop_assert!(slow.is_err()),
+            }
         }
     }
 }

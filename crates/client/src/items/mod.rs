@@ -1,6 +1,6 @@
 //! Lists whose items are taken in while the answer arrives: [`RawItems`].
 
-mod scan;
+pub(crate) mod scan;
 mod splitter;
 #[cfg(test)]
 mod tests;
