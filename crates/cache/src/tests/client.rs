@@ -208,3 +208,49 @@ async fn the_version_of_a_list_may_stand_behind_its_items() {
     versions.sort();
     assert_eq!(versions, ["3", "8"], "{:?}", seen.lock());
 }
+
+/// What is cut out of lists and watches is not looked at: an object of nonsense is one, and those around it are as they are.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_is_no_json_concerns_no_other() {
+    let nonsense =
+        |name: &str, version: u64| json(name, "u", version).replacen('{', "{\"spec\":{\"x\":[}},", 1);
+    let late = |name: &str, version: u64| {
+        let object = json(name, "u", version);
+        let whole = object.strip_suffix('}').unwrap();
+        format!(r#"{whole},"status":{{"x" 1}}}}"#)
+    };
+    let event = |object: &str| format!(r#"{{"type":"ADDED","object":{object}}}"#);
+    let events = [
+        event(&nonsense("n/c", 8)),
+        event(&late("n/d", 9)),
+        event(&json("n/e", "w", 10)),
+    ];
+    let (client, seen) = server(vec![
+        failure(StatusReason::Invalid, 422),
+        list(
+            7,
+            "",
+            &[&nonsense("n/a", 3), &late("n/b", 4), &json("n/f", "v", 5)],
+        ),
+        (200, events.concat()),
+    ]);
+    let informers = Informers::new(client, InformerOptions::default());
+    let informer = informers.informer_for::<DynamicObject>(&pods(), &WatchScope::default());
+    let lister = informer.lister();
+    lister
+        .wait_until(|lister| lister.version().as_str() == "10")
+        .await;
+    let mut found: Vec<(String, bool)> = lister
+        .list()
+        .iter()
+        .map(|object| (object.name().to_owned(), object.object().is_ok()))
+        .collect();
+    found.sort();
+    let expect = [("b", false), ("d", false), ("e", true), ("f", true)];
+    assert_eq!(
+        found,
+        expect.map(|(name, is_read)| (name.to_owned(), is_read)),
+        "{:?}",
+        seen.lock()
+    );
+}
