@@ -17,6 +17,7 @@ use crate::lifecycle::{Ended, Stop};
 use crate::record::Record;
 use crate::reflector::{Effect, Event, Page, Reflector};
 use crate::source::{ItemSink, ListerWatcher, SourceError, WatchStream};
+use crate::stats::Counters;
 use crate::store::Versions;
 
 /// Keeps a core up to date from a source, until it is dropped.
@@ -108,9 +109,17 @@ impl Driver {
         match request {
             Effect::List(options) => {
                 self.stream = None;
+                if options.continue_token.is_empty() {
+                    Counters::count(&self.core.store.counters.lists);
+                }
                 Event::Page(self.list(options).await)
             }
             Effect::Watch(options) => {
+                let counters = &self.core.store.counters;
+                Counters::count(&counters.watches);
+                if options.send_initial_events == Some(true) {
+                    Counters::count(&counters.lists);
+                }
                 // The old watch is closed before the new one is opened.
                 self.stream = None;
                 match timeout(self.request_timeout, self.source.watch(options)).await {
@@ -178,6 +187,7 @@ impl Driver {
 
     /// What an item of the watch means to the reflector, if anything.
     fn event(&self, next: Option<Result<RawEvent, SourceError>>) -> Option<Event> {
+        self.core.store.counters.heard(Instant::now().into_std());
         let RawEvent { kind, object } = match next {
             None => return Some(Event::Closed(None)),
             Some(Err(error)) => return Some(Event::Closed(Some(error))),
@@ -229,6 +239,7 @@ struct Intake<'a> {
 
 impl ItemSink for Intake<'_> {
     fn begin(&mut self, metadata: &ListMeta) {
+        self.core.store.counters.heard(Instant::now().into_std());
         self.versions = self.reflector.versions(&metadata.resource_version);
     }
 

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use crate::informer::{Family, InformerOptions, Inner, Running, SharedInformer};
 use crate::reflector::StreamingSupport;
 use crate::source::ListerWatcher;
+use crate::stats::Stats;
 
 /// Which objects of a resource an informer sees. The default is all.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -132,6 +133,24 @@ impl Informers {
         ));
         running.insert(key, Arc::downgrade(&inner));
         SharedInformer::from_inner(inner)
+    }
+
+    /// What each informer has done and what it has, by resource and scope.
+    #[must_use]
+    pub fn stats(&self) -> Vec<Stats> {
+        let running = self.running.lock();
+        let mut all: Vec<_> = running
+            .iter()
+            .filter_map(|(key, inner)| Some((key, inner.upgrade()?)))
+            .collect();
+        let name = |key: &Key| {
+            (
+                key.resource.group_version_resource().to_string(),
+                key.namespace.clone(),
+            )
+        };
+        all.sort_by_cached_key(|(key, _)| (name(key), key.labels.clone(), key.fields.clone()));
+        all.iter().map(|(_, inner)| inner.core.stats()).collect()
     }
 
     /// How many informers run.

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use kubewright_core::ApiResource;
@@ -23,6 +24,7 @@ use crate::peek::MalformedObject;
 use crate::reflector::{Reflector, ReflectorOptions, StreamingSupport, Verb};
 use crate::registration::Registration;
 use crate::source::{ListerWatcher, SourceError};
+use crate::stats::Stats;
 use crate::store::{Change, Initial, Store, StoreOptions};
 
 /// How an informer works. Every value is valid.
@@ -287,6 +289,12 @@ impl<K: 'static> SharedInformer<K> {
         !self.inner.core.lifecycle.is_running()
     }
 
+    /// What it has done and what it has.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.inner.core.stats()
+    }
+
     /// How the informer fares, and changes to that.
     #[must_use]
     pub fn health(&self) -> watch::Receiver<Health> {
@@ -378,6 +386,32 @@ impl Core {
         }
         self.progress.send_modify(|batches| *batches += 1);
         self.recovered();
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        let now = Instant::now().into_std();
+        let counters = &self.store.counters;
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let (decoded, decode_time) = self.store.decoded();
+        let listeners = self.listeners.lock();
+        let lag = |(_, listener): &(u64, Arc<Listener>)| listener.queue.lock().lag(now);
+        let handlers = listeners.list.iter().map(lag).collect();
+        drop(listeners);
+        Stats {
+            resource: self.resource.clone(),
+            synced: self.store.is_populated(),
+            version: self.store.version(),
+            usage: self.store.usage(),
+            lists: count(&counters.lists),
+            watches: count(&counters.watches),
+            received: count(&counters.received),
+            unchanged: count(&counters.unchanged),
+            silence: counters.silence(now),
+            decoded,
+            decode_time,
+            health: self.health.borrow().clone(),
+            handlers,
+        }
     }
 
     /// The informer got past what failed.

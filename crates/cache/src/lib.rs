@@ -63,6 +63,7 @@ mod registration;
 pub mod sharding;
 mod snapshot;
 mod source;
+mod stats;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -84,6 +85,7 @@ pub use crate::record::DecodeError;
 pub use crate::reflector::{FirstList, ReflectorOptions, StreamingLists, Verb};
 pub use crate::registration::Registration;
 pub use crate::source::{BoxFuture, ItemSink, ListerWatcher, SourceError, WatchStream};
+pub use crate::stats::Stats;
 pub use crate::store::{
     Compression, FinalState, Initial, NAMESPACE_INDEX, OWNER_INDEX, StoreOptions, Transform, Usage,
     owner_uids,

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
 
 use kubewright_core::{ObjectKey, ObjectMeta, ResourceVersion};
 use parking_lot::Mutex;
@@ -39,6 +40,21 @@ pub(crate) struct Usage {
     pub(crate) text: AtomicUsize,
     /// The length of the text that is not packed.
     pub(crate) plain: AtomicUsize,
+    /// What was decoded, of all that ever was here.
+    pub(crate) decoded: AtomicU64,
+    pub(crate) decode_nanos: AtomicU64,
+}
+
+impl Usage {
+    /// Decodes something, and counts it and its time.
+    fn decode<T>(&self, decode: impl FnOnce() -> T) -> T {
+        let begun = Instant::now();
+        let decoded = decode();
+        let nanos = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.decoded.fetch_add(1, Ordering::Relaxed);
+        self.decode_nanos.fetch_add(nanos, Ordering::Relaxed);
+        decoded
+    }
 }
 
 impl Context {
@@ -307,10 +323,12 @@ impl Record {
             self.used.store(true, Ordering::Relaxed);
             return Arc::clone(metadata);
         }
-        let text = self.metadata_text();
-        let metadata = Arc::new(decode_metadata(str_of(&text)));
+        let (metadata, length) = self.context.usage.decode(|| {
+            let text = self.metadata_text();
+            (Arc::new(decode_metadata(str_of(&text))), text.len())
+        });
         self.decoded.lock().get_or_insert_default().metadata = Some(Arc::clone(&metadata));
-        let bytes = text.len() * METADATA_FACTOR;
+        let bytes = length * METADATA_FACTOR;
         self.context.budget.keep(self, Part::Metadata, bytes);
         metadata
     }
@@ -330,21 +348,20 @@ impl Record {
             self.used.store(true, Ordering::Relaxed);
             return Ok(object);
         }
-        let text = self.text();
-        let object = Arc::new(self.decode::<K>(&text)?);
+        let object = Arc::new(self.project::<K>()?);
         let mut decoded = self.decoded.lock();
         let objects = &mut decoded.get_or_insert_default().objects;
         objects.retain(|(other, _)| *other != wanted);
         objects.push((wanted, object.clone()));
         drop(decoded);
-        let bytes = text.len() * OBJECT_FACTOR;
+        let bytes = self.text_len() * OBJECT_FACTOR;
         self.context.budget.keep(self, Part::Object(wanted), bytes);
         Ok(object)
     }
 
     /// The object as a `K`, decoded now and not kept.
     pub(crate) fn project<K: DeserializeOwned>(&self) -> Result<K, DecodeError> {
-        self.decode(&self.text())
+        self.context.usage.decode(|| self.decode(&self.text()))
     }
 
     fn decode<K: DeserializeOwned>(&self, text: &[u8]) -> Result<K, DecodeError> {

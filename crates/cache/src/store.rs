@@ -4,6 +4,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use hashbrown::HashSet;
@@ -17,6 +18,7 @@ use crate::packing::Codec;
 use crate::peek::{MalformedObject, ManagedFields, peek};
 use crate::record::{Context, Record};
 use crate::snapshot::{Function, IndexFn, Snapshot, Values};
+use crate::stats::Counters;
 use crate::training::Training;
 
 /// The name of the index by namespace, which every store has.
@@ -165,6 +167,7 @@ pub(crate) enum Versions {
 /// [`Snapshot`] and take no lock: they never wait for a writer, nor a writer for them.
 pub(crate) struct Store {
     options: StoreOptions,
+    pub(crate) counters: Counters,
     /// What new records are made with; another one once there is a dictionary.
     context: ArcSwap<Context>,
     training: Mutex<Training>,
@@ -196,6 +199,7 @@ impl Store {
             context: ArcSwap::from_pointee(Context::new(api_version, kind, options.decoded_bytes)),
             training: Mutex::new(Training::new(options.compression)),
             options,
+            counters: Counters::default(),
             pool: Mutex::default(),
             published: ArcSwap::from_pointee(snapshot.clone()),
             writing: Mutex::new(snapshot),
@@ -206,6 +210,7 @@ impl Store {
     /// copied again, so a relist costs no memory.
     pub(crate) fn ingest(&self, raw: &[u8], versions: Versions) -> Result<Arc<Record>, MalformedObject> {
         let head = peek(raw)?;
+        Counters::count(&self.counters.received);
         let namespace = Some(&*head.namespace).filter(|namespace| !namespace.is_empty());
         let published = self.published.load();
         let known = published.get(namespace, &head.name);
@@ -213,6 +218,7 @@ impl Store {
         if versions == Versions::Trusted
             && let Some(known) = known
         {
+            Counters::count(&self.counters.unchanged);
             return Ok(Arc::clone(known));
         }
         let context = self.context.load();
@@ -389,6 +395,13 @@ impl Store {
 
     pub(crate) fn is_populated(&self) -> bool {
         self.published.load().populated
+    }
+
+    /// How much was decoded, and what it took.
+    pub(crate) fn decoded(&self) -> (u64, Duration) {
+        let usage = &self.context.load().usage;
+        let nanos = usage.decode_nanos.load(Ordering::Relaxed);
+        (usage.decoded.load(Ordering::Relaxed), Duration::from_nanos(nanos))
     }
 
     pub(crate) fn usage(&self) -> Usage {

@@ -9,6 +9,7 @@ mod packing;
 mod record;
 mod reflector;
 mod server;
+mod stats;
 mod store;
 
 use std::sync::Arc;

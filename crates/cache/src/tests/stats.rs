@@ -1,0 +1,99 @@
+//! What informers tell of themselves.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::time::{advance, timeout};
+
+use super::informer::{Mirror, Shared, settle, spawn};
+use super::server::{Faults, Server};
+use super::*;
+use crate::HandlerOptions;
+
+#[tokio::test(start_paused = true)]
+async fn the_numbers_are_those_of_what_happened() {
+    let server = Server::new(1, Faults::default());
+    for i in 0..7 {
+        server.0.lock().put(&format!("n/{i}"));
+    }
+    let informer = spawn(&server, 1);
+    let before = informer.stats();
+    assert!(!before.synced);
+    assert_eq!(
+        (before.usage.objects, before.received, before.silence),
+        (0, 0, None)
+    );
+    assert!(
+        before.to_string().contains("nothing heard of the server yet"),
+        "{before}"
+    );
+
+    let handler = informer.add_handler(Shared(Arc::<Mirror>::default()), HandlerOptions::default());
+    timeout(Duration::from_secs(60), handler.synced()).await.unwrap();
+    let synced = informer.stats();
+    assert!(synced.synced);
+    assert_eq!(
+        (synced.usage.objects, synced.received, synced.unchanged),
+        (7, 7, 0)
+    );
+    assert!(synced.lists >= 1 && synced.watches >= 1, "{synced:?}");
+    assert_eq!(synced.handlers.len(), 1);
+    assert_eq!(synced.handlers[0].pending, 0);
+    assert!(synced.usage.bytes >= synced.usage.text_bytes && synced.usage.text_bytes > 0);
+
+    server.0.lock().put("n/0");
+    settle().await;
+    let after = informer.stats();
+    assert_eq!((after.usage.objects, after.received), (7, 8));
+    assert_eq!(after.version, informer.lister().version());
+    advance(Duration::from_secs(3)).await;
+    let silence = informer.stats().silence.unwrap();
+    assert!(silence >= Duration::from_secs(3), "{silence:?}");
+
+    // Decoding is counted where it happens, not where what was decoded is asked for again.
+    let pod = informer.lister().list().remove(0);
+    let decoded = informer.stats().decoded;
+    assert_eq!(pod.metadata(), pod.metadata());
+    pod.object().unwrap();
+    assert_eq!(informer.stats().decoded, decoded + 2);
+
+    // A relist of what is here costs a look at each.
+    server.0.lock().break_watches();
+    server.0.lock().put("n/0");
+    server.0.lock().compact();
+    for _ in 0..100 {
+        advance(Duration::from_secs(1)).await;
+        settle().await;
+        if informer.stats().lists > synced.lists {
+            break;
+        }
+    }
+    let relisted = informer.stats();
+    assert_eq!(relisted.lists, synced.lists + 1);
+    assert_eq!(relisted.unchanged, 6);
+    let text = relisted.to_string();
+    for part in [
+        "v1, Resource=pods: synced",
+        "7 objects in",
+        "15 objects received, 6 of them unchanged",
+        "handler 0: 0 calls to come",
+    ] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    drop(handler);
+    assert!(informer.stats().handlers.is_empty());
+}
+
+#[test]
+fn memory_is_given_back() {
+    let store = empty_store();
+    let records: Vec<_> = (0..10)
+        .map(|i| record(&store, &format!("n/{i}"), "u", 1))
+        .collect();
+    let usage = store.usage();
+    assert_eq!((usage.objects, usage.states), (0, 10));
+    assert_eq!(store.counters.received.load(Ordering::Relaxed), 10);
+    drop(records);
+    let usage = store.usage();
+    assert_eq!((usage.states, usage.bytes, usage.text_bytes), (0, 0, 0));
+}
