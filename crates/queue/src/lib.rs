@@ -32,10 +32,19 @@
 //! # }
 //! ```
 
+#![cfg_attr(
+    test,
+    expect(
+        clippy::duplicate_mod,
+        reason = "the tests take the queue in a second time, with other locks"
+    )
+)]
+
 mod limiter;
 pub mod list;
 pub mod metrics;
 mod state;
+mod sync;
 #[cfg(test)]
 mod tests;
 mod work_queue;

@@ -47,7 +47,11 @@ impl<K: Eq + Hash + Clone> Failures<K> {
             *count = count.saturating_add(1);
             return *count - 1;
         }
-        let before = self.old.remove(key).unwrap_or(0);
+        let before = if self.old.is_empty() {
+            0
+        } else {
+            self.old.remove(key).unwrap_or(0)
+        };
         if self.young.len() >= self.per_generation {
             self.old = std::mem::take(&mut self.young);
         }
@@ -57,7 +61,9 @@ impl<K: Eq + Hash + Clone> Failures<K> {
 
     fn forget(&mut self, key: &K) {
         for generation in [&mut self.young, &mut self.old] {
-            if generation.remove(key).is_some()
+            // Most keys never fail: they are not even hashed.
+            if !generation.is_empty()
+                && generation.remove(key).is_some()
                 && generation.is_empty()
                 && generation.capacity() > KEPT_CAPACITY
             {

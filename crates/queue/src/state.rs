@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::limiter::{MaxOf, RateLimiter};
-use crate::list::{Linked, Links, List};
+use crate::list::{Linked, Links, List, NONE};
 use crate::metrics::{Metrics, NoMetrics, Snapshot};
 
 /// The priority of keys that nobody gave another.
@@ -327,17 +327,23 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
 
     /// The next key for a worker.
     pub fn get(&mut self, now: Instant) -> Get<K> {
+        self.get_slot(now).1
+    }
+
+    /// The same, and the slot of the key if there is one, for [`done_slot`](Self::done_slot).
+    pub(crate) fn get_slot(&mut self, now: Instant) -> (u32, Get<K>) {
         self.promote_due(now);
         let Some(at) = self.pick(now) else {
-            return if self.shutting_down {
+            let nothing = if self.shutting_down {
                 Get::ShutDown
             } else {
                 Get::Wait(self.next_due())
             };
+            return (NONE, nothing);
         };
         let slot = &self.slots[at as usize];
         let (Some(ready), Some(key)) = (slot.ready, slot.key.clone()) else {
-            return Get::Wait(self.next_due());
+            return (NONE, Get::Wait(self.next_due()));
         };
         self.unlink(at, ready.priority);
         let slot = &mut self.slots[at as usize];
@@ -346,19 +352,24 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
         self.processing.push_back(&mut self.slots, at);
         let waited = now.saturating_duration_since(ready.since);
         self.metrics.taken(ready.priority, waited);
-        Get::Item(Taken {
+        let taken = Taken {
             key,
             priority: ready.priority,
             waited,
-        })
+        };
+        (at, Get::Item(taken))
     }
 
     /// A worker is finished with a key. It becomes ready again if it was added meanwhile. A key that is not in work
     /// is ignored.
     pub fn done(&mut self, key: &K, now: Instant) {
-        let Some(at) = self.find(self.hasher.hash_one(key), key) else {
-            return;
-        };
+        if let Some(at) = self.find(self.hasher.hash_one(key), key) {
+            self.done_slot(at, now);
+        }
+    }
+
+    /// The same for whoever kept the slot: it stays the key's as long as the key is in work.
+    pub(crate) fn done_slot(&mut self, at: u32, now: Instant) {
         let slot = &mut self.slots[at as usize];
         let Some(since) = slot.processing.take() else {
             return;

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod interleavings;
 mod model;
 mod work_queue;
 

@@ -6,12 +6,9 @@ use std::hash::Hash;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
-use tokio::sync::Notify;
-use tokio::time::Instant;
-
+use super::sync::{Mutex, Notify, now, sleep_until};
 use crate::limiter::{MaxOf, RateLimiter};
 use crate::metrics::{Metrics, NoMetrics, Snapshot};
 use crate::state::{Added, DEFAULT_PRIORITY, Get, QueueState, Settings, ShutDown, Taken};
@@ -154,7 +151,7 @@ impl<K: Eq + Hash + Clone> WorkQueue<K> {
     /// The gauges, for a scrape.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        self.0.inner.lock().state.snapshot(Instant::now().into_std())
+        self.0.inner.lock().state.snapshot(now())
     }
 
     /// Stops taking keys: what is ready is still handed out, then [`get`](Self::get) returns `None`. Calling it
@@ -201,10 +198,10 @@ impl<K: Eq + Hash + Clone> WorkQueue<K> {
     pub async fn get(&self) -> Option<Item<K>> {
         {
             let mut inner = self.0.inner.lock();
-            match inner.state.get(Instant::now().into_std()) {
-                Get::Item(taken) => return Some(self.item(taken)),
-                Get::ShutDown => return None,
-                Get::Wait(_) => inner.waiting += 1,
+            match inner.state.get_slot(now()) {
+                (slot, Get::Item(taken)) => return Some(self.item(slot, taken)),
+                (_, Get::ShutDown) => return None,
+                (_, Get::Wait(_)) => inner.waiting += 1,
             }
         }
         let mut waiter = Waiter {
@@ -216,7 +213,7 @@ impl<K: Eq + Hash + Clone> WorkQueue<K> {
             let mut work = pin!(self.0.work.notified());
             work.as_mut().enable();
             let deadline = match waiter.poll() {
-                GetAt::Item(taken) => return Some(self.item(taken)),
+                GetAt::Item(slot, taken) => return Some(self.item(slot, taken)),
                 GetAt::ShutDown => return None,
                 GetAt::Wait(deadline) => deadline,
             };
@@ -224,9 +221,9 @@ impl<K: Eq + Hash + Clone> WorkQueue<K> {
                 None => work.await,
                 Some(deadline) => {
                     // Timers far away are watched in steps: a timer wheel has an end.
-                    let deadline = deadline.min(Instant::now() + LONGEST_SLEEP);
+                    let deadline = deadline.min(now() + LONGEST_SLEEP);
                     let mut timer = pin!(self.0.timer.notified());
-                    let mut sleep = pin!(tokio::time::sleep_until(deadline));
+                    let mut sleep = pin!(sleep_until(deadline));
                     poll_fn(|cx| {
                         let woken = work.as_mut().poll(cx).is_ready()
                             || timer.as_mut().poll(cx).is_ready()
@@ -239,15 +236,16 @@ impl<K: Eq + Hash + Clone> WorkQueue<K> {
         }
     }
 
-    fn item(&self, taken: Taken<K>) -> Item<K> {
+    fn item(&self, slot: u32, taken: Taken<K>) -> Item<K> {
         Item {
+            slot,
             taken,
             queue: self.clone(),
         }
     }
 
-    fn change(&self, change: impl FnOnce(&mut QueueState<K>, std::time::Instant) -> Added) -> Added {
-        let now = Instant::now().into_std();
+    fn change(&self, change: impl FnOnce(&mut QueueState<K>, Instant) -> Added) -> Added {
+        let now = now();
         let mut inner = self.0.inner.lock();
         let before = inner.state.next_due();
         let ready = inner.state.len();
@@ -268,10 +266,10 @@ impl<K: Eq + Hash + Clone> WorkQueue<K> {
         added
     }
 
-    fn finish(&self, key: &K) {
-        let now = Instant::now().into_std();
+    fn finish(&self, slot: u32) {
+        let now = now();
         let mut inner = self.0.inner.lock();
-        inner.state.done(key, now);
+        inner.state.done_slot(slot, now);
         let wake = inner.waiting > 0 && !inner.state.is_empty();
         let drained = inner.state.is_drained();
         drop(inner);
@@ -294,22 +292,22 @@ impl<K: Eq + Hash + Clone> Waiter<'_, K> {
     /// Looks for work. A wait has a deadline only for the worker that watches the clock.
     fn poll(&mut self) -> GetAt<K> {
         let mut inner = self.queue.inner.lock();
-        match inner.state.get(Instant::now().into_std()) {
-            Get::Item(taken) => GetAt::Item(taken),
-            Get::ShutDown => GetAt::ShutDown,
-            Get::Wait(due) => {
+        match inner.state.get_slot(now()) {
+            (slot, Get::Item(taken)) => GetAt::Item(slot, taken),
+            (_, Get::ShutDown) => GetAt::ShutDown,
+            (_, Get::Wait(due)) => {
                 if self.timer || !inner.timer_taken {
                     self.timer = due.is_some();
                     inner.timer_taken = self.timer;
                 }
-                GetAt::Wait(due.filter(|_| self.timer).map(Instant::from_std))
+                GetAt::Wait(due.filter(|_| self.timer))
             }
         }
     }
 }
 
 enum GetAt<K> {
-    Item(Taken<K>),
+    Item(u32, Taken<K>),
     Wait(Option<Instant>),
     ShutDown,
 }
@@ -333,6 +331,8 @@ impl<K> Drop for Waiter<'_, K> {
 /// A key in work. Dropping it tells the queue that the worker is done, also when the worker panics or is cancelled.
 #[must_use = "dropping an item means that its work is done"]
 pub struct Item<K: Eq + Hash + Clone> {
+    /// Where the queue has the key.
+    slot: u32,
     taken: Taken<K>,
     queue: WorkQueue<K>,
 }
@@ -362,7 +362,7 @@ impl<K: Eq + Hash + Clone> Item<K> {
 
 impl<K: Eq + Hash + Clone> Drop for Item<K> {
     fn drop(&mut self) {
-        self.queue.finish(&self.taken.key);
+        self.queue.finish(self.slot);
     }
 }
 

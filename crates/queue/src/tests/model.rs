@@ -10,6 +10,7 @@ struct Model {
     /// Key to time, order of asking and priority.
     later: BTreeMap<u8, (u64, u64, i32)>,
     working: HashSet<u8>,
+    failures: BTreeMap<u8, u32>,
     order: u64,
     kept: bool,
     stopped: bool,
@@ -46,6 +47,16 @@ impl Model {
         let priority = later.2.max(priority);
         *later = if asked.0 < later.0 { asked } else { *later };
         later.2 = priority;
+    }
+
+    /// 1, 2, 4, 4... ms.
+    fn limited(&mut self, key: u8, priority: i32, now: u64) {
+        if !self.stopped {
+            let failures = self.failures.entry(key).or_default();
+            let delay = 1 << (*failures).min(2);
+            *failures += 1;
+            self.after(key, delay, priority, now);
+        }
     }
 
     fn promote(&mut self, now: u64) {
@@ -88,6 +99,8 @@ impl Model {
 enum Op {
     Add(u8, i32),
     After(u8, u64, i32),
+    Limited(u8, i32),
+    Forget(u8),
     Get,
     DoneOldest,
     DoneNewest,
@@ -99,6 +112,8 @@ fn any_op() -> impl Strategy<Value = Op> {
     prop_oneof![
         6 => (0u8..8, -2i32..3).prop_map(|(key, priority)| Op::Add(key, priority)),
         4 => (0u8..8, 0u64..6, -2i32..3).prop_map(|(key, delay, priority)| Op::After(key, delay, priority)),
+        3 => (0u8..8, -2i32..3).prop_map(|(key, priority)| Op::Limited(key, priority)),
+        1 => (0u8..8).prop_map(Op::Forget),
         8 => Just(Op::Get),
         3 => Just(Op::DoneOldest),
         2 => Just(Op::DoneNewest),
@@ -122,7 +137,8 @@ proptest! {
             delayed: if kept { Delayed::Kept } else { Delayed::CancelledByRun },
             ..Settings::default()
         };
-        let mut queue = QueueState::new(settings, Box::new(MaxOf::default()), Arc::new(NoMetrics));
+        let limiter = Exponential::new(millis(1), millis(4));
+        let mut queue = QueueState::new(settings, Box::new(limiter), Arc::new(NoMetrics));
         let mut model = Model { kept, ..Model::default() };
         let mut working: VecDeque<u8> = VecDeque::new();
         let mut ms = 0;
@@ -136,6 +152,14 @@ proptest! {
                 Op::After(key, delay, priority) => {
                     queue.add_after(key, millis(delay), priority, now);
                     model.after(key, delay, priority, ms);
+                }
+                Op::Limited(key, priority) => {
+                    queue.add_rate_limited(key, priority, now);
+                    model.limited(key, priority, ms);
+                }
+                Op::Forget(key) => {
+                    queue.forget(&key);
+                    model.failures.remove(&key);
                 }
                 Op::Get => {
                     model.promote(ms);
@@ -182,6 +206,9 @@ proptest! {
             prop_assert_eq!(snapshot.depth.iter().map(|(_, len)| len).sum::<usize>(), free);
             prop_assert!(snapshot.depth.is_sorted_by(|a, b| a.0 > b.0));
             prop_assert_eq!((snapshot.delayed, snapshot.processing), (model.later.len(), working.len()));
+            for key in 0..8 {
+                prop_assert_eq!(queue.num_requeues(&key), model.failures.get(&key).copied().unwrap_or(0));
+            }
             prop_assert_eq!(queue.is_drained(), model.stopped && free == 0 && working.is_empty());
         }
     }
@@ -207,6 +234,11 @@ proptest! {
                     queue.add_after(key, millis(delay), priority, now);
                     owed.insert(key);
                 }
+                Op::Limited(key, priority) => {
+                    queue.add_rate_limited(key, priority, now);
+                    owed.insert(key);
+                }
+                Op::Forget(key) => queue.forget(&key),
                 Op::Get => {
                     if let Get::Item(taken) = queue.get(now) {
                         prop_assert!(!working.contains(&taken.key));
@@ -220,7 +252,7 @@ proptest! {
                 Op::Stop(_) => {}
             }
         }
-        let end = start + millis(ms + 100);
+        let end = start + Duration::from_secs(10_000);
         working.into_iter().for_each(|key| queue.done(&key, end));
         while let Get::Item(taken) = queue.get(end) {
             prop_assert!(owed.remove(&taken.key));
