@@ -5,7 +5,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::JoinHandle;
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::Instant;
 
 use crate::informer::Inner;
@@ -63,6 +64,19 @@ impl Registration {
     #[must_use]
     pub fn lag(&self) -> Lag {
         self.listener.queue.lock().lag(Instant::now().into_std())
+    }
+
+    /// Shows the handler every object again, as a resync does, whenever this changes.
+    pub(crate) fn show_again_after(&self, mut changes: watch::Receiver<u64>) -> AbortHandle {
+        let (core, listener) = (Arc::downgrade(&self.inner.core), Arc::clone(&self.listener));
+        let task = tokio::spawn(async move {
+            while changes.changed().await.is_ok() {
+                let Some(core) = core.upgrade() else { return };
+                core.resync(&listener);
+                listener.wake.notify_one();
+            }
+        });
+        task.abort_handle()
     }
 
     /// Removes the handler at once, whether the result is awaited or not: no further call begins. The result waits

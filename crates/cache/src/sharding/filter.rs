@@ -1,0 +1,171 @@
+//! Handlers that see a replica's share.
+
+use std::fmt;
+use std::future::Future;
+
+use hashbrown::HashMap;
+use kubewright_core::ObjectKey;
+use parking_lot::Mutex;
+use tokio::task::AbortHandle;
+
+use super::key::ShardBy;
+use super::shard::Shard;
+use crate::cached::Cached;
+use crate::informer::{HandlerOptions, SharedInformer};
+use crate::listener::EventHandler;
+use crate::registration::Registration;
+use crate::store::{FinalState, Initial};
+
+/// A handler that is told of the objects of a replica's share, and of those that leave it.
+pub trait ShardedHandler<K>: EventHandler<K> {
+    /// The object is there still, in the state that the handler was told of last, but belongs to another replica from
+    /// now on, or soon. Nothing that the other replica relies on may be cleaned up.
+    fn on_released(&self, object: &Cached<K>);
+}
+
+impl<K: 'static> SharedInformer<K> {
+    /// Adds a handler that sees only what belongs to this replica. An object that comes to belong to it, because replicas
+    /// come or go or because its controller changes, is an addition; one that ceases to is
+    /// [released](ShardedHandler::on_released).
+    ///
+    /// This decides what a handler is told, some time after the share has changed; whether a key may be worked on is
+    /// decided by [`Shard::begin`] alone.
+    ///
+    /// The informer itself sees all objects, so that nothing has to be fetched when a replica takes over from another.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn add_sharded_handler(
+        &self,
+        handler: impl ShardedHandler<K>,
+        options: HandlerOptions,
+        shard: &Shard,
+        by: ShardBy,
+    ) -> ShardedRegistration {
+        // What changes between the two is seen twice, rather than not at all.
+        let generations = shard.generations();
+        let filter = Filter {
+            shard: shard.clone(),
+            by,
+            handler,
+            told: Mutex::default(),
+        };
+        let registration = self.add_handler(filter, options);
+        ShardedRegistration {
+            task: registration.show_again_after(generations),
+            registration: Some(registration),
+        }
+    }
+}
+
+/// A sharded handler's place with an informer. Dropping it ends the handler's calls; one that is under way finishes.
+#[must_use = "dropping a registration removes the handler"]
+pub struct ShardedRegistration {
+    /// Taken when it is removed.
+    registration: Option<Registration>,
+    task: AbortHandle,
+}
+
+impl ShardedRegistration {
+    /// Waits until the handler was told of every object of its share in the initial state of the informer.
+    pub async fn synced(&self) {
+        if let Some(registration) = &self.registration {
+            registration.synced().await;
+        }
+    }
+
+    /// How many calls are still to come, counting those that the handler is not told of because an object is not its.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.registration.as_ref().map_or(0, Registration::pending)
+    }
+
+    /// As [`Registration::remove`].
+    pub fn remove(mut self) -> impl Future<Output = ()> + Send + 'static {
+        let removed = self.registration.take().map(Registration::remove);
+        async move {
+            if let Some(removed) = removed {
+                removed.await;
+            }
+        }
+    }
+}
+
+impl Drop for ShardedRegistration {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl fmt::Debug for ShardedRegistration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ShardedRegistration")
+            .field(&self.registration)
+            .finish()
+    }
+}
+
+/// Stands between the informer and a handler. After a change of the share it is shown everything again, as by a resync,
+/// and sorts out what is new and what is gone.
+struct Filter<K, H> {
+    shard: Shard,
+    by: ShardBy,
+    handler: H,
+    told: Mutex<HashMap<ObjectKey, Told<K>>>,
+}
+
+/// What the handler knows.
+struct Told<K> {
+    object: Cached<K>,
+    /// The generation of the share in which it was looked at last.
+    generation: u64,
+}
+
+impl<K, H> Filter<K, H> {
+    /// Notes what the handler knows from now on, and gives back what it knew.
+    fn note(&self, object: &Cached<K>) -> Option<Told<K>> {
+        let now = self.shard.owns(self.by.key(object)).then(|| Told {
+            object: object.clone(),
+            generation: self.shard.generation(),
+        });
+        let mut told = self.told.lock();
+        match now {
+            Some(now) => told.insert(object.key().clone(), now),
+            None => told.remove(object.key()),
+        }
+    }
+
+    fn is_told(&self, object: &Cached<K>) -> bool {
+        self.told.lock().contains_key(object.key())
+    }
+}
+
+impl<K: 'static, H: ShardedHandler<K>> EventHandler<K> for Filter<K, H> {
+    fn on_add(&self, object: &Cached<K>, initial: Initial) {
+        self.note(object);
+        if self.is_told(object) {
+            self.handler.on_add(object, initial);
+        }
+    }
+
+    fn on_update(&self, old: &Cached<K>, new: &Cached<K>) {
+        let before = self.note(new);
+        match (before, self.is_told(new)) {
+            (None, false) => {}
+            (None, true) => self.handler.on_add(new, Initial::No),
+            (Some(before), false) => self.handler.on_released(&before.object),
+            // Shown again because the share changed, which did not change this.
+            (Some(before), true) if old.same_version(new) && before.generation != self.shard.generation() => {
+            }
+            (Some(before), true) => self.handler.on_update(&before.object, new),
+        }
+    }
+
+    fn on_delete(&self, object: &Cached<K>, final_state: FinalState) {
+        let told = self.told.lock().remove(object.key());
+        if told.is_some() {
+            self.handler.on_delete(object, final_state);
+        }
+    }
+}

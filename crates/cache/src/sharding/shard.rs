@@ -1,0 +1,294 @@
+//! A replica's share of a ring, as the rest of the program sees it.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use kubewright_client::Client;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+
+use super::keeper;
+use super::key::ShardKey;
+use super::membership::Share;
+use super::timing::RingTiming;
+
+/// How a replica joins a ring.
+#[derive(Debug, Clone)]
+pub struct RingOptions {
+    /// The name of the ring: all replicas that share out the same keys use the same. A label value.
+    pub ring: String,
+    /// The namespace of the leases.
+    pub namespace: String,
+    /// The name of this replica, and of its lease: the name of its pod. No two replicas have the same. If an earlier
+    /// run of it did not leave, it waits until that one's lease has run out.
+    pub replica: String,
+    /// Default: that of leader election.
+    pub timing: RingTiming,
+}
+
+impl RingOptions {
+    /// With the default times.
+    #[must_use]
+    pub fn new(ring: impl Into<String>, namespace: impl Into<String>, replica: impl Into<String>) -> Self {
+        Self {
+            ring: ring.into(),
+            namespace: namespace.into(),
+            replica: replica.into(),
+            timing: RingTiming::default(),
+        }
+    }
+}
+
+/// A replica's share of a ring of replicas.
+///
+/// Whatever happens to replicas, network and server, no key is in the hands of two replicas at once, as long as work
+/// on a key happens between [`begin`](Self::begin) and the drop of what it returns, and stops when that is
+/// [revoked](InHand::revoked). Two things are beyond its reach: a process that was stopped for longer than its lease in
+/// the midst of a request to somewhere else, and a lease that somebody removes by hand at the moment when a replica joins.
+///
+/// A handle: clones stand for the same replica, which leaves the ring when the last is dropped. Who ends the process
+/// afterwards awaits [`leave`](Self::leave), so that others need not wait for the lease to run out.
+#[derive(Clone)]
+pub struct Shard {
+    handle: Arc<Handle>,
+}
+
+struct Handle {
+    shared: Arc<Shared>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.shared.leave.notify_one();
+    }
+}
+
+/// What handles, work and the task that keeps the lease share.
+pub(super) struct Shared {
+    state: Mutex<State>,
+    /// Counts changes of what is held.
+    generations: watch::Sender<u64>,
+    /// Until when work may go on.
+    terms: watch::Sender<Term>,
+    /// Some work has ended.
+    pub(super) ended: Notify,
+    /// The replica is to leave.
+    pub(super) leave: Notify,
+    left: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct State {
+    share: Share,
+    /// How much work there is on each key.
+    running: HashMap<u64, usize>,
+}
+
+/// A time in which the replica may work without a break.
+#[derive(Clone, Copy, Default)]
+struct Term {
+    number: u64,
+    until: Option<Instant>,
+}
+
+impl Shard {
+    /// Joins a ring, on a task of its own, and goes on trying when the server is not there. It has no share at first.
+    ///
+    /// The client has to be allowed to list, create, patch and delete leases in the namespace.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    #[must_use]
+    pub fn join(client: &Client, options: RingOptions) -> Self {
+        let shared = Arc::new(Shared::new());
+        tokio::spawn(keeper::keep(client.clone(), options, Arc::clone(&shared)));
+        Self {
+            handle: Arc::new(Handle { shared }),
+        }
+    }
+
+    /// Whether the replica may take work on this key now. For work itself use [`begin`](Self::begin): an answer may be
+    /// out of date as soon as it is given.
+    #[must_use]
+    pub fn owns(&self, key: ShardKey) -> bool {
+        self.handle.shared.state.lock().owns(key)
+    }
+
+    /// Takes a key in hand; `None` if it is not this replica's, now. As long as the result lives the key is given to no
+    /// other replica, unless this one is cut off.
+    #[must_use]
+    pub fn begin(&self, key: ShardKey) -> Option<InHand> {
+        let shared = &self.handle.shared;
+        let mut state = shared.state.lock();
+        if !state.owns(key) {
+            return None;
+        }
+        *state.running.entry(key.hash()).or_default() += 1;
+        Some(InHand {
+            shared: Arc::clone(shared),
+            key,
+            // The share is changed under the same lock.
+            term: shared.terms.borrow().number,
+        })
+    }
+
+    /// Counts changes of what the replica owns.
+    #[must_use]
+    pub fn generations(&self) -> watch::Receiver<u64> {
+        self.handle.shared.generations.subscribe()
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        *self.handle.shared.generations.borrow()
+    }
+
+    /// The part of all keys that the replica has, from 0 to 1: for metrics.
+    #[must_use]
+    pub fn fraction(&self) -> f64 {
+        let state = self.handle.shared.state.lock();
+        if state.is_over() {
+            0.0
+        } else {
+            state.share.held.fraction()
+        }
+    }
+
+    /// Leaves the ring: takes no more work at once, waits until what runs is done, releases the lease, and then the
+    /// result is ready. Nothing goes back to this replica; it may join again.
+    pub fn leave(&self) -> impl Future<Output = ()> + Send + 'static {
+        let shared = Arc::clone(&self.handle.shared);
+        shared.leave.notify_one();
+        async move {
+            let mut left = shared.left.subscribe();
+            // The sender lives as long as this future.
+            let _ = left.wait_for(|left| *left).await;
+        }
+    }
+}
+
+impl fmt::Debug for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.handle.shared.state.lock();
+        f.debug_struct("Shard")
+            .field("fraction", &state.share.held.fraction())
+            .field("generation", &state.share.generation)
+            .field("running", &state.running.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl State {
+    fn is_over(&self) -> bool {
+        // Asked anew each time, so that a process that was stopped does not go on with what it had.
+        self.share
+            .until
+            .is_none_or(|until| until <= Instant::now().into_std())
+    }
+
+    fn owns(&self, key: ShardKey) -> bool {
+        self.share.held.contains(key.hash()) && !self.is_over()
+    }
+}
+
+impl Shared {
+    fn new() -> Self {
+        Self {
+            state: Mutex::default(),
+            generations: watch::Sender::default(),
+            terms: watch::Sender::default(),
+            ended: Notify::new(),
+            leave: Notify::new(),
+            left: watch::Sender::default(),
+        }
+    }
+
+    pub(super) fn set(&self, share: Share) {
+        let mut state = self.state.lock();
+        let until = share.until.map(Instant::from_std);
+        let over = state.is_over();
+        self.terms.send_modify(|term| {
+            // Once a term is over, another one revokes no less what began in the former.
+            term.number += u64::from(over);
+            term.until = until;
+        });
+        let generation = share.generation;
+        state.share = share;
+        drop(state);
+        self.generations
+            .send_if_modified(|last| std::mem::replace(last, generation) != generation);
+    }
+
+    /// The generation whose drained keys nobody works on, if some are drained.
+    pub(super) fn drained(&self) -> Option<u64> {
+        let state = self.state.lock();
+        let draining = &state.share.draining;
+        let runs = || state.running.keys().any(|hash| draining.contains(*hash));
+        (!draining.is_empty() && !runs()).then_some(state.share.generation)
+    }
+
+    pub(super) fn has_left(&self) {
+        let generation = self.state.lock().share.generation + 1;
+        self.set(Share {
+            generation,
+            ..Share::default()
+        });
+        self.left.send_replace(true);
+    }
+}
+
+/// A key that this replica works on.
+#[must_use = "the key is only in hand until this is dropped"]
+pub struct InHand {
+    shared: Arc<Shared>,
+    key: ShardKey,
+    term: u64,
+}
+
+impl InHand {
+    /// Whether the replica lost its lease since it took the key, because it could not renew it in time. Others may have
+    /// the key soon: what is not done yet must not be done.
+    #[must_use]
+    pub fn is_revoked(&self) -> bool {
+        let term = self.shared.terms.borrow();
+        term.number != self.term || term.until.is_none_or(|until| until <= Instant::now())
+    }
+
+    /// Waits for [`is_revoked`](Self::is_revoked): work that is to stop then is run in a select beside this. Drop it
+    /// within the renew deadline.
+    pub async fn revoked(&self) {
+        let mut terms = self.shared.terms.subscribe();
+        while !self.is_revoked() {
+            let until = terms.borrow_and_update().until;
+            let Some(until) = until else { return };
+            // Renewed, lost, or over.
+            let _ = tokio::time::timeout_at(until, terms.changed()).await;
+        }
+    }
+}
+
+impl Drop for InHand {
+    fn drop(&mut self) {
+        let mut state = self.shared.state.lock();
+        if let hashbrown::hash_map::Entry::Occupied(mut count) = state.running.entry(self.key.hash()) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+        drop(state);
+        self.shared.ended.notify_one();
+    }
+}
+
+impl fmt::Debug for InHand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InHand")
+            .field("key", &self.key)
+            .field("revoked", &self.is_revoked())
+            .finish_non_exhaustive()
+    }
+}

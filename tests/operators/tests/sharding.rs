@@ -1,0 +1,291 @@
+//! Replicas that share out objects, against the server: they come, leave and are cut off, and each object is always in
+//! the hands of one of them at most.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking, as tests do"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kubewright_cache::sharding::{
+    RING_LABEL, RingOptions, RingTiming, Shard, ShardBy, ShardKey, ShardedHandler, ShardedRegistration,
+};
+use kubewright_cache::{
+    Cached, EventHandler, FinalState, HandlerOptions, InformerOptions, Informers, Initial, WatchScope,
+};
+use kubewright_client::{Api, Client, DeleteOptions, ListOptions};
+use kubewright_core::{LabelSelector, ObjectKey, Scope, StaticResource};
+use kubewright_net::{Body, HttpService, TransportError};
+use kubewright_tests_operators::{Cluster, LIMIT};
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+/// Kind and name of each object that a replica was told of.
+type Told = BTreeSet<(&'static str, String)>;
+
+/// What all replicas know, by their names.
+type World = watch::Sender<BTreeMap<String, Told>>;
+
+struct Note {
+    world: World,
+    hands: Arc<Hands>,
+    replica: String,
+    kind: &'static str,
+}
+
+impl Note {
+    fn change(&self, name: &str, change: impl FnOnce(&mut Told, (&'static str, String)) -> bool) {
+        let entry = (self.kind, name.to_owned());
+        self.world.send_modify(|world| {
+            let told = world.entry(self.replica.clone()).or_default();
+            if !change(told, entry) {
+                self.hands.fault(format!(
+                    "{} is told of {} {name} what does not fit",
+                    self.replica, self.kind
+                ));
+            }
+        });
+    }
+}
+
+impl<K> EventHandler<K> for Note {
+    fn on_add(&self, object: &Cached<K>, _: Initial) {
+        self.change(object.name(), |told, entry| told.insert(entry));
+    }
+
+    fn on_update(&self, _: &Cached<K>, object: &Cached<K>) {
+        self.change(object.name(), |told, entry| told.contains(&entry));
+    }
+
+    fn on_delete(&self, object: &Cached<K>, _: FinalState) {
+        self.change(object.name(), |told, entry| told.remove(&entry));
+    }
+}
+
+impl<K> ShardedHandler<K> for Note {
+    fn on_released(&self, object: &Cached<K>) {
+        self.change(object.name(), |told, entry| told.remove(&entry));
+    }
+}
+
+struct Replica {
+    shard: Shard,
+    cut_off: Arc<AtomicBool>,
+    worker: AbortHandle,
+    _handlers: [ShardedRegistration; 2],
+}
+
+impl Drop for Replica {
+    fn drop(&mut self) {
+        self.worker.abort();
+    }
+}
+
+/// Who has which object in hand, and what went wrong in tasks, whose panics nobody would see.
+#[derive(Default)]
+struct Hands {
+    now: Mutex<BTreeMap<usize, String>>,
+    faults: Mutex<Vec<String>>,
+}
+
+impl Hands {
+    fn fault(&self, what: String) {
+        self.faults.lock().push(what);
+    }
+}
+
+fn key(number: usize) -> ShardKey {
+    let name = ObjectKey::namespaced("default", format!("map-{number}"));
+    ShardKey::of(&ConfigMap::api_resource(), &name)
+}
+
+fn join(cluster: &Cluster, name: &str, world: &World, hands: &Arc<Hands>) -> Replica {
+    let cut_off = Arc::new(AtomicBool::new(false));
+    let timing = RingTiming::new(
+        Duration::from_secs(2),
+        Duration::from_millis(1500),
+        Duration::from_millis(150),
+    );
+    let options = RingOptions {
+        timing: timing.unwrap(),
+        ..RingOptions::new("tests", "default", name)
+    };
+    let shard = Shard::join(&breakable(&cluster.client, &cut_off), options);
+    let informers = Informers::new(cluster.client.clone(), InformerOptions::default());
+    let note = |kind| Note {
+        world: world.clone(),
+        hands: Arc::clone(hands),
+        replica: name.to_owned(),
+        kind,
+    };
+    let scope = WatchScope::namespace("default");
+    let maps = informers.informer::<ConfigMap>(&scope);
+    let secrets = informers.informer::<Secret>(&scope);
+    let owned = ShardBy::Controller {
+        resource: Secret::api_resource(),
+        owners: Scope::Namespaced,
+    };
+    let own = ShardBy::Own(ConfigMap::api_resource());
+    let handlers = [
+        maps.add_sharded_handler(note("map"), HandlerOptions::default(), &shard, own),
+        secrets.add_sharded_handler(note("secret"), HandlerOptions::default(), &shard, owned),
+    ];
+    let worker = tokio::spawn(work(shard.clone(), name.to_owned(), Arc::clone(hands)));
+    Replica {
+        shard,
+        cut_off,
+        worker: worker.abort_handle(),
+        _handlers: handlers,
+    }
+}
+
+/// Takes every object in hand that it can, one after another, for ever.
+async fn work(shard: Shard, name: String, hands: Arc<Hands>) {
+    let mut tick = tokio::time::interval(Duration::from_millis(1));
+    loop {
+        for number in 0..OBJECTS {
+            let Some(hand) = shard.begin(key(number)) else {
+                continue;
+            };
+            if let Some(other) = hands.now.lock().insert(number, name.clone()) {
+                hands.fault(format!("{name} and {other} have {number}"));
+            }
+            tokio::select! {
+                () = hand.revoked() => {}
+                _ = tick.tick() => {}
+            }
+            hands.now.lock().remove(&number);
+        }
+        tick.tick().await;
+    }
+}
+
+/// A client whose requests fail while the switch is on.
+fn breakable(client: &Client, cut_off: &Arc<AtomicBool>) -> Client {
+    let cut_off = Arc::clone(cut_off);
+    client.layer(&tower_layer::layer_fn(move |inner: HttpService| {
+        let cut_off = Arc::clone(&cut_off);
+        HttpService::from_fn(move |request: http::Request<Body>| {
+            let (cut_off, inner) = (Arc::clone(&cut_off), inner.clone());
+            async move {
+                if cut_off.load(Ordering::SeqCst) {
+                    return Err(TransportError::other("testing", std::io::Error::other("cut off")));
+                }
+                inner.send(request).await
+            }
+        })
+    }))
+}
+
+const OBJECTS: usize = 24;
+
+/// Waits until each object is known to exactly one of these, which are in order, and each knows some.
+async fn shared_out(world: &World, replicas: &[&str]) -> BTreeMap<String, Told> {
+    let is_shared_out = |world: &BTreeMap<String, Told>| {
+        let all: BTreeSet<_> = world.values().flatten().collect();
+        let total: usize = world.values().map(BTreeSet::len).sum();
+        let knowing = world
+            .iter()
+            .filter(|(_, told)| !told.is_empty())
+            .map(|(name, _)| &**name);
+        all.len() == 2 * OBJECTS && total == all.len() && knowing.eq(replicas.iter().copied())
+    };
+    let mut seen = world.subscribe();
+    let wait = tokio::time::timeout(LIMIT, seen.wait_for(is_shared_out)).await;
+    assert!(wait.is_ok(), "{replicas:?} do not share: {:?}", world.borrow());
+    world.borrow().clone()
+}
+
+#[tokio::test]
+async fn replicas_come_and_go_and_no_object_has_two() {
+    let cluster = Cluster::start().await;
+    for number in 0..OBJECTS {
+        let map: ConfigMap = cluster
+            .create(
+                Some("default"),
+                json!({ "metadata": { "name": format!("map-{number}") } }),
+            )
+            .await;
+        let owner = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "name": map.metadata.name, "uid": map.metadata.uid, "controller": true,
+        });
+        // Names that have nothing in common with the owner's.
+        let metadata = json!({ "name": format!("child-{}", OBJECTS - number), "ownerReferences": [owner] });
+        let _: Secret = cluster
+            .create(Some("default"), json!({ "metadata": metadata }))
+            .await;
+    }
+    let (world, hands) = (World::default(), Arc::<Hands>::default());
+    let together = |world: &BTreeMap<String, Told>| {
+        for told in world.values() {
+            for number in 0..OBJECTS {
+                let (map, child) = (format!("map-{number}"), format!("child-{}", OBJECTS - number));
+                assert_eq!(told.contains(&("map", map)), told.contains(&("secret", child)));
+            }
+        }
+    };
+    let a = join(&cluster, "a", &world, &hands);
+    let alone = shared_out(&world, &["a"]).await;
+    let b = join(&cluster, "b", &world, &hands);
+    shared_out(&world, &["a", "b"]).await;
+    let c = join(&cluster, "c", &world, &hands);
+    let three = shared_out(&world, &["a", "b", "c"]).await;
+    together(&three);
+    assert!(
+        three["a"].is_subset(&alone["a"]),
+        "nothing moves to those that were there"
+    );
+
+    // One leaves, and what it had goes to the others, who keep what they have.
+    tokio::time::timeout(LIMIT, b.shard.leave()).await.unwrap();
+    let two = shared_out(&world, &["a", "c"]).await;
+    together(&two);
+    assert!(three["a"].is_subset(&two["a"]) && three["c"].is_subset(&two["c"]));
+    assert!((0..OBJECTS).all(|number| !b.shard.owns(key(number))));
+
+    // One is cut off: it stops, and then the other has all.
+    let held = (0..OBJECTS)
+        .find_map(|number| c.shard.begin(key(number)))
+        .unwrap();
+    c.cut_off.store(true, Ordering::SeqCst);
+    tokio::time::timeout(LIMIT, held.revoked()).await.unwrap();
+    assert!((0..OBJECTS).all(|number| !c.shard.owns(key(number))));
+    drop(held);
+    shared_out(&world, &["a"]).await;
+
+    // And comes back.
+    c.cut_off.store(false, Ordering::SeqCst);
+    let again = shared_out(&world, &["a", "c"]).await;
+    assert_eq!(again, two);
+
+    // Objects that come and go while all is calm.
+    let secrets: Api<Secret> = Api::namespaced(&cluster.client, "default");
+    secrets
+        .delete("child-1", &DeleteOptions::default())
+        .await
+        .unwrap();
+    let metadata = json!({ "name": "child-1" });
+    let _: Secret = cluster
+        .create(Some("default"), json!({ "metadata": metadata }))
+        .await;
+    shared_out(&world, &["a", "c"]).await;
+
+    tokio::time::timeout(LIMIT, async { tokio::join!(a.shard.leave(), c.shard.leave()) })
+        .await
+        .unwrap();
+    let leases: Api<Lease> = Api::namespaced(&cluster.client, "default");
+    let options = ListOptions::labels(LabelSelector::from_labels([(RING_LABEL, "tests")]));
+    for lease in leases.list(&options).await.unwrap() {
+        let holder = lease.spec.unwrap().holder_identity;
+        assert_eq!(holder.as_deref(), Some(""), "all are released");
+    }
+    assert_eq!(*hands.faults.lock(), Vec::<String>::new());
+}
