@@ -7,9 +7,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::root;
 
 /// The targets, by name (`fuzz/targets`).
-const TARGETS: [&str; 6] = [
+const TARGETS: [&str; 7] = [
     "apply",
     "field_sets",
+    "lists",
     "patches",
     "protobuf",
     "requests",
