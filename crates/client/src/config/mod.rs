@@ -28,7 +28,7 @@ use crate::reload::{Close, Files, Material, Open, Opened, following};
 pub use self::overrides::Overrides;
 
 /// Everything a [`Client`](crate::Client) needs to know about a server and about its user.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Config {
     /// Address of the server; a path in it is put in front of every request's.
     pub server: Uri,
@@ -100,6 +100,42 @@ impl fmt::Debug for Credentials {
             .field("token_file", &self.token_file)
             .field("basic", &self.basic.as_ref().map(|(user, _)| user))
             .field("exec", &self.exec.as_ref().map(|exec| &exec.command))
+            .finish()
+    }
+}
+
+impl fmt::Debug for Config {
+    /// All of it, but for a user and a password in the address.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            server,
+            default_namespace,
+            verification,
+            certificate_authority_file,
+            server_name,
+            credentials,
+            impersonation,
+            proxy,
+            connect,
+            timeout,
+            user_agent,
+            gzip,
+            debug,
+        } = self;
+        f.debug_struct("Config")
+            .field("server", &without_user(&server.to_string()))
+            .field("default_namespace", default_namespace)
+            .field("verification", verification)
+            .field("certificate_authority_file", certificate_authority_file)
+            .field("server_name", server_name)
+            .field("credentials", credentials)
+            .field("impersonation", impersonation)
+            .field("proxy", proxy)
+            .field("connect", connect)
+            .field("timeout", timeout)
+            .field("user_agent", user_agent)
+            .field("gzip", gzip)
+            .field("debug", debug)
             .finish()
     }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use kubewright_net::kubeconfig::{AuthInfo, Cluster};
 
+use super::without_user;
+
 /// What to take instead of what the kubeconfig says. Each field is named after the field of a kubeconfig, or the flag of kubectl,
 /// whose place it takes; `None`, and an empty list, leave what the file says.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -70,7 +72,7 @@ impl fmt::Debug for Overrides {
             .field("cluster", &self.cluster)
             .field("user", &self.user)
             .field("namespace", &self.namespace)
-            .field("server", &self.server)
+            .field("server", &self.server.as_deref().map(without_user))
             .field("token", &self.token.as_ref().map(|_| "..."))
             .field("username", &self.username)
             .field("impersonate", &self.impersonate)

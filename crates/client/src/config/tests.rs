@@ -243,3 +243,18 @@ fn nowhere_is_said_with_what_was_tried() {
     assert!(source.contains("/nowhere/.kube/config"), "{source}");
     assert!(error.hint().is_some());
 }
+
+#[test]
+fn debug_output_shows_no_secret() {
+    let mut config = Config::new("https://u:s3cret@h:1/p".parse().unwrap());
+    config.credentials.token = Some("s3cret".to_owned());
+    config.proxy = ProxySettings::all("http://u:s3cret@proxy");
+    let overrides = Overrides {
+        server: Some("https://u:s3cret@h:1/p".to_owned()),
+        token: Some("s3cret".to_owned()),
+        ..Overrides::default()
+    };
+    for text in [format!("{config:?}"), format!("{overrides:?}")] {
+        assert!(!text.contains("s3cret") && text.contains("\"h:1/p\""), "{text}");
+    }
+}
