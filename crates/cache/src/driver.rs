@@ -153,8 +153,10 @@ impl Driver {
         let metadata = timeout(self.request_timeout, page)
             .await
             .map_err(|_| no_answer())??;
+        let records = intake.records;
+        self.core.store.counters.heard(Instant::now().into_std());
         Ok(Page {
-            records: intake.records,
+            records,
             version: metadata.resource_version,
             continue_token: metadata.continue_token,
         })
@@ -239,7 +241,6 @@ struct Intake<'a> {
 
 impl ItemSink for Intake<'_> {
     fn begin(&mut self, metadata: &ListMeta) {
-        self.core.store.counters.heard(Instant::now().into_std());
         self.versions = self.reflector.versions(&metadata.resource_version);
     }
 

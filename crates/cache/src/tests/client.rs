@@ -209,6 +209,19 @@ async fn the_version_of_a_list_may_stand_behind_its_items() {
     assert_eq!(versions, ["3", "8"], "{:?}", seen.lock());
 }
 
+/// One without an item, too, and whatever comes first in it.
+#[tokio::test(start_paused = true)]
+async fn a_page_is_a_sign_of_life() {
+    let empty = r#"{"items":[],"metadata":{"resourceVersion":"7"}}"#.to_owned();
+    for page in [list(7, "", &[]), (200, empty)] {
+        let (client, _) = server(vec![failure(StatusReason::Invalid, 422), page]);
+        let informers = Informers::new(client, InformerOptions::default());
+        let informer = informers.informer_for::<DynamicObject>(&pods(), &WatchScope::default());
+        informer.synced().await;
+        assert!(informer.stats().silence.is_some());
+    }
+}
+
 /// What is cut out of lists and watches is not looked at: an object of nonsense is one, and those around it are as they are.
 #[tokio::test(start_paused = true)]
 async fn an_object_that_is_no_json_concerns_no_other() {
