@@ -9,6 +9,7 @@ use http_body::Body as _;
 use kubewright_core::{ApiResource, ListMeta, ListOptions, Status, WatchEventKind};
 use kubewright_net::{Body, TransportError};
 use serde::Deserialize;
+use serde::de::{self, Unexpected};
 use serde_json::value::RawValue;
 
 use crate::call::Call;
@@ -117,6 +118,13 @@ impl RawList {
             metadata: ListMeta,
             #[serde(borrow)]
             items: Option<Vec<&'a RawValue>>,
+        }
+        // Else the fields could come in an array, one after the other.
+        if body.trim_ascii_start().starts_with(b"[") {
+            return Err(de::Error::invalid_type(
+                Unexpected::Seq,
+                &"a list, which is an object",
+            ));
         }
         let split: Split<'_> = serde_json::from_slice(body)?;
         let items = split.items.unwrap_or_default();
@@ -345,7 +353,7 @@ mod tests {
     #[test]
     fn lists_are_cut_into_their_items() {
         type Row = (&'static str, Option<(&'static str, &'static [&'static str])>);
-        let rows: [Row; 9] = [
+        let rows: [Row; 10] = [
             (
                 r#"{"metadata":{"resourceVersion":"7"},"items":[{"a": 1},{}]}"#,
                 Some(("7", &[r#"{"a": 1}"#, "{}"])),
@@ -359,6 +367,7 @@ mod tests {
             (r#"{"items":[]} trailing"#, None),
             (r#"{"items":[}"#, None),
             (r#"{"items":{}}"#, None),
+            (r#"[{},[]]"#, None),
             ("", None),
             ("<html>", None),
         ];
