@@ -91,7 +91,7 @@ impl Driver {
     }
 
     /// Does what can be done at once, and gives back what takes time.
-    fn take_in(&mut self, effect: Effect) -> Option<Effect> {
+    pub(crate) fn take_in(&mut self, effect: Effect) -> Option<Effect> {
         match effect {
             Effect::Replace(records, version) => self.fifo.replace(records, version),
             Effect::Upsert(record) => self.fifo.upsert(record),
@@ -105,7 +105,7 @@ impl Driver {
         None
     }
 
-    async fn perform(&mut self, request: Effect) -> Event {
+    pub(crate) async fn perform(&mut self, request: Effect) -> Event {
         match request {
             Effect::List(options) => {
                 self.stream = None;
@@ -179,7 +179,7 @@ impl Driver {
     }
 
     /// The same, if it is here already.
-    fn read_ready(&mut self) -> Option<Event> {
+    pub(crate) fn read_ready(&mut self) -> Option<Event> {
         let stream = self.stream.as_mut()?;
         match stream.as_mut().poll_next(&mut Context::from_waker(Waker::noop())) {
             Poll::Pending => None,

@@ -162,24 +162,34 @@ impl Inner {
         options: InformerOptions,
         family: Family,
     ) -> Self {
-        let random = options
-            .seed
-            .map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
-        let core = Arc::new(Core::new(resource, options.store, options.watch_error_hook));
-        let driver = Driver {
-            core: Arc::clone(&core),
-            source,
-            request_timeout: options.reflector.request_timeout,
-            reflector: Reflector::new(options.reflector, random).with_streaming(family.streaming),
-            fifo: DeltaFifo::default(),
-            stream: None,
-        };
+        let driver = driver(resource, source, options, family.streaming);
+        let core = Arc::clone(&driver.core);
         let task = tokio::spawn(async move {
             let _running = family.running;
             driver.run().await;
         });
         let driver = task.abort_handle();
         Self { core, driver }
+    }
+}
+
+/// An informer that nothing drives yet.
+pub(crate) fn driver(
+    resource: ApiResource,
+    source: Arc<dyn ListerWatcher>,
+    options: InformerOptions,
+    streaming: StreamingSupport,
+) -> Driver {
+    let random = options
+        .seed
+        .map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
+    Driver {
+        core: Arc::new(Core::new(resource, options.store, options.watch_error_hook)),
+        source,
+        request_timeout: options.reflector.request_timeout,
+        reflector: Reflector::new(options.reflector, random).with_streaming(streaming),
+        fifo: DeltaFifo::default(),
+        stream: None,
     }
 }
 

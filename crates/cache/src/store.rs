@@ -264,12 +264,13 @@ impl Store {
         let mut snapshot = self.writing.lock();
         let functions = snapshot.functions();
         let mut changes = Vec::with_capacity(batch.deltas.len());
+        // What came together with the first state belongs to it: handlers are told that they have it after the batch.
+        let initial = if snapshot.populated {
+            Initial::No
+        } else {
+            Initial::Yes
+        };
         for delta in batch.deltas {
-            let initial = if snapshot.populated {
-                Initial::No
-            } else {
-                Initial::Yes
-            };
             match delta {
                 Delta::Upsert(record) => {
                     let incoming = self.prepare(&snapshot, record, &functions);

@@ -5,6 +5,7 @@ mod handlers;
 mod informer;
 mod lifecycle;
 mod listener;
+mod model;
 mod packing;
 mod record;
 mod reflector;
