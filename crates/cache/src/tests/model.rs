@@ -193,6 +193,7 @@ impl World {
             requests_fail: chance(50),
             watches_break: chance(30),
             bookmarks_get_lost: chance(100),
+            bookmarks_come_late: chance(100),
             streaming_is_refused: chance(100),
             malformed_objects: chance(50),
         }

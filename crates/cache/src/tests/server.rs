@@ -23,6 +23,8 @@ pub(crate) struct Faults {
     pub(crate) requests_fail: u8,
     pub(crate) watches_break: u8,
     pub(crate) bookmarks_get_lost: u8,
+    /// That end a streaming list: changes come in between.
+    pub(crate) bookmarks_come_late: u8,
     pub(crate) streaming_is_refused: u8,
     pub(crate) malformed_objects: u8,
 }
@@ -39,11 +41,18 @@ pub(crate) struct State {
     log: Vec<(u64, RawEvent)>,
     /// Watches and lists from before this are too old.
     compacted: u64,
-    /// Where each watch starts, and where its events go.
-    watches: Vec<(u64, mpsc::UnboundedSender<Result<RawEvent, SourceError>>)>,
+    watches: Vec<Watch>,
     tokens: HashMap<String, (u64, VecDeque<Bytes>)>,
     pub(crate) lists: u32,
     pub(crate) watched: u32,
+}
+
+struct Watch {
+    /// Where it starts.
+    from: u64,
+    /// The bookmark that ends its initial state is still to come.
+    owes_end: bool,
+    events: mpsc::UnboundedSender<Result<RawEvent, SourceError>>,
 }
 
 fn failure(reason: StatusReason, message: &str) -> SourceError {
@@ -62,22 +71,22 @@ impl State {
         let breaks = self.faults.watches_break;
         let random = &mut self.random;
         let version = self.version;
-        self.watches.retain(|(from, watch)| {
+        self.watches.retain(|Watch { from, events, .. }| {
             if version <= *from {
                 return true;
             }
             if random.u8(0..100) < breaks {
                 match random.u8(0..4) {
-                    0 => drop(watch.send(Err(SourceError::Transport {
+                    0 => drop(events.send(Err(SourceError::Transport {
                         message: "reset".into(),
                     }))),
-                    1 => drop(watch.send(Ok(error_event(StatusReason::InternalError, "oops")))),
-                    2 => drop(watch.send(Ok(error_event(StatusReason::Expired, "too old")))),
+                    1 => drop(events.send(Ok(error_event(StatusReason::InternalError, "oops")))),
+                    2 => drop(events.send(Ok(error_event(StatusReason::Expired, "too old")))),
                     _ => {}
                 }
                 return false;
             }
-            watch.send(Ok(event.clone())).is_ok()
+            events.send(Ok(event.clone())).is_ok()
         });
     }
 
@@ -127,9 +136,11 @@ impl State {
     }
 
     pub(crate) fn bookmark(&mut self) {
-        let event = bookmark(self.version, false);
-        self.watches
-            .retain(|(_, watch)| watch.send(Ok(event.clone())).is_ok());
+        let version = self.version;
+        self.watches.retain_mut(|watch| {
+            let end = std::mem::take(&mut watch.owes_end);
+            watch.events.send(Ok(bookmark(version, end))).is_ok()
+        });
     }
 
     fn request(&mut self, options: &ListOptions) -> Result<(), SourceError> {
@@ -205,6 +216,7 @@ impl State {
         self.request(options)?;
         let (sender, receiver) = mpsc::unbounded_channel();
         let mut from = 0;
+        let mut owes_end = false;
         let send = |event: RawEvent| drop(sender.send(Ok(event)));
         if options.send_initial_events == Some(true) {
             if self.chance(self.faults.streaming_is_refused) {
@@ -217,7 +229,10 @@ impl State {
                 });
             }
             if !self.chance(self.faults.bookmarks_get_lost) {
-                send(bookmark(self.version, true));
+                owes_end = self.chance(self.faults.bookmarks_come_late);
+                if !owes_end {
+                    send(bookmark(self.version, true));
+                }
             }
         } else {
             from = options.resource_version.parse().unwrap();
@@ -233,7 +248,11 @@ impl State {
                 .filter(|(version, _)| *version > from)
                 .for_each(|(_, event)| send(event.clone()));
         }
-        self.watches.push((from, sender));
+        self.watches.push(Watch {
+            from,
+            owes_end,
+            events: sender,
+        });
         Ok(Box::pin(Events(receiver)))
     }
 }
@@ -306,7 +325,7 @@ impl Server {
             .lock()
             .watches
             .iter()
-            .filter(|(_, watch)| !watch.is_closed())
+            .filter(|watch| !watch.events.is_closed())
             .count()
     }
 }
