@@ -1,7 +1,7 @@
 //! A Kubernetes client: configuration, requests, typed and dynamic objects, discovery.
 //!
 //! A [`Client`] is made from a [`Config`] (kubeconfig, service account, or values) or from a server in this process. An
-//! [`Api`] reads and writes objects of one kind with it; [`Client::list_raw`] and [`Client::watch_raw`] serve those who
+//! [`Api`] reads and writes objects of one kind with it; [`Client::list_items`] and [`Client::watch_raw`] serve those who
 //! keep objects as bytes; [`discovery`] tells what the server offers. No objects are cached here.
 //!
 //! ```

@@ -216,7 +216,7 @@ impl RawEvent {
 }
 
 impl Client {
-    /// Lists a collection without decoding its items.
+    /// Lists a collection without decoding its items. The whole answer is read first; [`list_items`](Self::list_items) hands items out as they come.
     ///
     /// # Errors
     ///

@@ -9,7 +9,10 @@ use kubewright_client::discovery::{
     RestMapper,
 };
 use kubewright_client::helpers::{Backoff, Finalizer, WrittenHow, conditions, retry_on_conflict};
-use kubewright_client::{Api, ApplyOptions, DeleteOptions, DynamicApi, Untyped, WriteOptions};
+use kubewright_client::{
+    Api, ApplyOptions, ClientOptions, DeleteOptions, DynamicApi, Gzip, ListOptions, RawList, ResourcePath,
+    Untyped, WriteOptions,
+};
 use kubewright_core::{
     DynamicObject, GroupVersion, GroupVersionKind, set_controller_reference, set_owner_reference,
 };
@@ -140,6 +143,56 @@ async fn documents_come_from_the_cache() {
     assert_eq!(after["apis/apps/v1"], paths["apis/apps/v1"]);
     let two: Value = serde_json::from_slice(&openapi.v2(Default::default()).await.unwrap()).unwrap();
     assert_eq!(two["swagger"], "2.0");
+}
+
+/// Taken one by one, items are those of the answer in one piece: built-in and custom ones, whole and metadata alone, compressed or not.
+#[tokio::test]
+async fn items_are_those_of_the_whole_list() {
+    let cluster = Cluster::start().await;
+    define_widgets(&cluster).await;
+    let mapper = RestMapper::new(&cluster.client, MapperOptions::default());
+    let mut paths = Vec::new();
+    for (kind, field) in [("cm", "data"), ("wd", "spec")] {
+        let resource = mapper.find(kind).await.unwrap().resource;
+        let api = cluster.api(&resource, Some("default"));
+        for n in 0..100 {
+            let mut object = DynamicObject::new(&resource, format!("{kind}-{n}"));
+            let text = format!("grüß \"{{[{n}\\").repeat(100);
+            object.data.insert(field.to_owned(), json!({ "text": text }));
+            api.create(&object, &WriteOptions::default()).await.unwrap();
+        }
+        let path = ResourcePath::new(&resource, Some("default"));
+        paths.extend([path.clone(), path.metadata_only()]);
+    }
+    for (gzip, limit) in [(Gzip::Never, 0), (Gzip::Always, 0), (Gzip::Always, 70)] {
+        let client = cluster.client.with_client_options(ClientOptions {
+            gzip,
+            ..ClientOptions::default()
+        });
+        for path in &paths {
+            let mut options = ListOptions {
+                limit,
+                ..ListOptions::default()
+            };
+            let mut count = 0;
+            loop {
+                let whole = client.list_raw(path, &options).await.unwrap();
+                let mut list = client.list_items(path, &options).await.unwrap();
+                let mut items = Vec::new();
+                while let Some(item) = list.next().await.unwrap() {
+                    items.push(item);
+                }
+                let metadata = list.finish().await.unwrap();
+                options.continue_token.clone_from(&metadata.continue_token);
+                assert_eq!(RawList { metadata, items }, whole, "{gzip:?} {path:?}");
+                count += whole.items.len();
+                if options.continue_token.is_empty() {
+                    break;
+                }
+            }
+            assert!(count >= 100, "{count} {path:?}");
+        }
+    }
 }
 
 #[tokio::test]
