@@ -39,6 +39,10 @@ pub(crate) enum Delta {
     Upsert(Arc<Record>),
     /// The object is gone; this was its last state.
     Delete(Arc<Record>),
+    /// The object is gone, nobody knows since when; this is the last state that was seen.
+    Lose(Arc<Record>),
+    /// All that exists has been told of: what a replacement says of itself, and several lists of parts do not.
+    Populated,
 }
 
 /// Steps that the store takes under one lock.

@@ -8,14 +8,16 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use kubewright_client::RawEvent;
 use kubewright_core::{ListMeta, ListOptions, ResourceVersion, Status, WatchEventKind};
+use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::delta_fifo::DeltaFifo;
+use crate::delta_fifo::{Batch, DeltaFifo};
 use crate::informer::Core;
-use crate::lifecycle::{Ended, Stop};
+use crate::lifecycle::{Ended, Rested, Stop};
 use crate::record::Record;
 use crate::reflector::{Effect, Event, Page, Reflector};
+use crate::sharding::merge::Merge;
 use crate::source::{ItemSink, ListerWatcher, SourceError, WatchStream};
 use crate::stats::Counters;
 use crate::store::Versions;
@@ -23,6 +25,9 @@ use crate::store::Versions;
 /// Keeps a core up to date from a source, until it is dropped.
 pub(crate) struct Driver {
     pub(crate) core: Arc<Core>,
+    /// Which of the core's drivers it is, and, if there are several, how they share the store.
+    pub(crate) range: usize,
+    pub(crate) merge: Option<Arc<Mutex<Merge>>>,
     pub(crate) source: Arc<dyn ListerWatcher>,
     pub(crate) reflector: Reflector,
     pub(crate) request_timeout: std::time::Duration,
@@ -34,15 +39,16 @@ impl Driver {
     /// Runs and rests as the core's lifecycle says.
     pub(crate) async fn run(mut self) {
         let core = Arc::clone(&self.core);
+        let mut rested = Rested::default();
         loop {
-            core.lifecycle.wanted().await;
+            core.lifecycle.wanted(rested).await;
             let why = match core.lifecycle.while_wanted(self.follow()).await {
                 Ended::Stopped => {
                     self.reflector.interrupt();
                     Stop::Asked
                 }
                 Ended::Panicked(message) => {
-                    core.ended(&message);
+                    core.ended(self.range, &message);
                     // Nobody knows how far the last step got: the whole state is asked for.
                     self.reflector.start_over();
                     self.fifo = DeltaFifo::default();
@@ -51,7 +57,7 @@ impl Driver {
                 Ended::Finished(never) => match never {},
             };
             self.stream = None;
-            core.stopped(why);
+            rested = core.stopped(why);
         }
     }
 
@@ -78,7 +84,7 @@ impl Driver {
                 continue;
             }
             while let Some(batch) = self.fifo.pop() {
-                self.core.apply(batch);
+                self.apply(batch);
             }
             if pause {
                 tokio::task::yield_now().await;
@@ -90,6 +96,17 @@ impl Driver {
         }
     }
 
+    fn apply(&self, batch: Batch) {
+        let Some(merge) = &self.merge else {
+            return self.core.apply(self.range, batch);
+        };
+        // Held until the store has it, so that no other range comes in between.
+        let mut merge = merge.lock();
+        let store = &self.core.store;
+        let batch = merge.take_in(self.range, batch, &|key| store.get(key), &|| store.list());
+        self.core.apply(self.range, batch);
+    }
+
     /// Does what can be done at once, and gives back what takes time.
     pub(crate) fn take_in(&mut self, effect: Effect) -> Option<Effect> {
         match effect {
@@ -97,9 +114,9 @@ impl Driver {
             Effect::Upsert(record) => self.fifo.upsert(record),
             Effect::Delete(record) => self.fifo.delete(record),
             Effect::Bookmark(version) => self.fifo.bookmark(version),
-            Effect::Report(verb, error) => self.core.report(verb, error),
+            Effect::Report(verb, error) => self.core.report(self.range, verb, error),
             Effect::Rewound => self.core.rewound(),
-            Effect::Recovered => self.core.recovered(),
+            Effect::Recovered => self.core.recovered(self.range),
             Effect::List(_) | Effect::Watch(_) | Effect::Read(_) | Effect::Wait(_) => return Some(effect),
         }
         None

@@ -1,8 +1,10 @@
 //! One list and watch for any number of handlers and readers.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,18 +19,20 @@ use tokio::time::Instant;
 use crate::cached::Cached;
 use crate::delta_fifo::{Batch, DeltaFifo};
 use crate::driver::Driver;
-use crate::lifecycle::{Lifecycle, Stop};
+use crate::lifecycle::{Lifecycle, Rested, Stop};
 use crate::listener::{EventHandler, Listener};
 use crate::lister::Lister;
 use crate::peek::MalformedObject;
 use crate::reflector::{Reflector, ReflectorOptions, StreamingSupport, Verb};
 use crate::registration::Registration;
+use crate::sharding::ShardedSource;
+use crate::sharding::merge::Merge;
 use crate::source::{ListerWatcher, SourceError};
 use crate::stats::Stats;
 use crate::store::{Change, Initial, Store, StoreOptions};
 
 /// How an informer works. Every value is valid.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct InformerOptions {
     /// How it lists and watches.
     pub reflector: ReflectorOptions,
@@ -39,6 +43,24 @@ pub struct InformerOptions {
     /// Called with each failure to list or watch, before the informer waits and tries again, on the informer's own task:
     /// it must not block. A panic is contained. Failures are logged and kept in [`Health`] in any case. Default: none.
     pub watch_error_hook: Option<WatchErrorHook>,
+    /// In how many ranges of uids the objects are listed and watched, each on a task of its own, at most
+    /// [`MAX_SHARDS`]. See [`sharding`](crate::sharding) for when that pays. Default: one.
+    pub shards: NonZeroUsize,
+}
+
+/// Most ranges of an informer: each is a watch.
+pub const MAX_SHARDS: usize = 64;
+
+impl Default for InformerOptions {
+    fn default() -> Self {
+        Self {
+            reflector: ReflectorOptions::default(),
+            store: StoreOptions::default(),
+            seed: None,
+            watch_error_hook: None,
+            shards: NonZeroUsize::MIN,
+        }
+    }
 }
 
 /// See [`InformerOptions::watch_error_hook`]. (client-go `tools/cache/shared_informer.go`, `SetWatchErrorHandler`.)
@@ -51,6 +73,7 @@ impl fmt::Debug for InformerOptions {
             .field("store", &self.store)
             .field("seed", &self.seed)
             .field("watch_error_hook", &self.watch_error_hook.is_some())
+            .field("shards", &self.shards)
             .finish()
     }
 }
@@ -146,12 +169,12 @@ pub(crate) struct Family {
 #[derive(Debug)]
 pub(crate) struct Inner {
     pub(crate) core: Arc<Core>,
-    driver: AbortHandle,
+    drivers: Vec<AbortHandle>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.driver.abort();
+        self.drivers.iter().for_each(AbortHandle::abort);
     }
 }
 
@@ -162,35 +185,65 @@ impl Inner {
         options: InformerOptions,
         family: Family,
     ) -> Self {
-        let driver = driver(resource, source, options, family.streaming);
-        let core = Arc::clone(&driver.core);
-        let task = tokio::spawn(async move {
-            let _running = family.running;
-            driver.run().await;
+        let running = Arc::new(family.running);
+        let (core, drivers) = drivers(resource, source, options, family.streaming);
+        let drivers = drivers.into_iter().map(|driver| {
+            let running = Arc::clone(&running);
+            let task = tokio::spawn(async move {
+                let _running = running;
+                driver.run().await;
+            });
+            task.abort_handle()
         });
-        let driver = task.abort_handle();
-        Self { core, driver }
+        let drivers = drivers.collect();
+        Self { core, drivers }
     }
 }
 
-/// An informer that nothing drives yet.
-pub(crate) fn driver(
+/// An informer that nothing drives yet: its core, and a driver for each of its ranges.
+pub(crate) fn drivers(
     resource: ApiResource,
     source: Arc<dyn ListerWatcher>,
     options: InformerOptions,
     streaming: StreamingSupport,
-) -> Driver {
-    let random = options
-        .seed
-        .map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
-    Driver {
-        core: Arc::new(Core::new(resource, options.store, options.watch_error_hook)),
-        source,
-        request_timeout: options.reflector.request_timeout,
-        reflector: Reflector::new(options.reflector, random).with_streaming(streaming),
-        fifo: DeltaFifo::default(),
-        stream: None,
-    }
+) -> (Arc<Core>, Vec<Driver>) {
+    let shards = options.shards.get().min(MAX_SHARDS);
+    let hook = options.watch_error_hook;
+    let core = Arc::new(Core::new(resource, options.store, hook, shards));
+    let merge = NonZeroUsize::new(shards)
+        .filter(|shards| *shards > NonZeroUsize::MIN)
+        .map(|shards| Arc::new(Mutex::new(Merge::new(shards))));
+    let sources = divided(source, merge.as_deref()).into_iter().enumerate();
+    let driver = |(range, source)| {
+        let random = options.seed.map_or_else(fastrand::Rng::new, |seed| {
+            fastrand::Rng::with_seed(seed.wrapping_add(range as u64))
+        });
+        let reflector = Reflector::new(options.reflector.clone(), random);
+        Driver {
+            core: Arc::clone(&core),
+            range,
+            merge: merge.clone(),
+            source,
+            request_timeout: options.reflector.request_timeout,
+            reflector: reflector.with_streaming(streaming.clone()),
+            fifo: DeltaFifo::default(),
+            stream: None,
+        }
+    };
+    let drivers = sources.map(driver).collect();
+    (core, drivers)
+}
+
+/// A source for each range.
+fn divided(source: Arc<dyn ListerWatcher>, merge: Option<&Mutex<Merge>>) -> Vec<Arc<dyn ListerWatcher>> {
+    let Some(merge) = merge else {
+        return vec![source];
+    };
+    let shard = |selector| {
+        let source = Arc::clone(&source);
+        Arc::new(ShardedSource::new(source, selector)) as Arc<dyn ListerWatcher>
+    };
+    merge.lock().selectors().map(shard).collect()
 }
 
 impl<K> SharedInformer<K> {
@@ -351,6 +404,8 @@ pub(crate) struct Core {
     health: watch::Sender<Health>,
     pub(crate) lifecycle: Lifecycle,
     watch_error_hook: Option<WatchErrorHook>,
+    /// The ranges that cannot get past a failure.
+    failing: Mutex<BTreeSet<usize>>,
 }
 
 #[derive(Debug, Default)]
@@ -360,7 +415,12 @@ struct Listeners {
 }
 
 impl Core {
-    fn new(resource: ApiResource, options: StoreOptions, watch_error_hook: Option<WatchErrorHook>) -> Self {
+    fn new(
+        resource: ApiResource,
+        options: StoreOptions,
+        watch_error_hook: Option<WatchErrorHook>,
+        drivers: usize,
+    ) -> Self {
         let store = Store::new(&resource.api_version(), &resource.kind, options);
         Self {
             resource,
@@ -369,13 +429,14 @@ impl Core {
             synced: watch::Sender::new(false),
             progress: watch::Sender::new(0),
             health: watch::Sender::default(),
-            lifecycle: Lifecycle::default(),
+            lifecycle: Lifecycle::new(drivers),
             watch_error_hook,
+            failing: Mutex::default(),
         }
     }
 
-    /// Takes a batch in and hands out what it changed.
-    pub(crate) fn apply(&self, batch: Batch) {
+    /// Takes a batch of a range in and hands out what it changed.
+    pub(crate) fn apply(&self, range: usize, batch: Batch) {
         let listeners = self.listeners.lock();
         let was_populated = self.store.is_populated();
         let changes = Arc::from(self.store.apply(batch));
@@ -395,7 +456,7 @@ impl Core {
             self.synced.send_replace(true);
         }
         self.progress.send_modify(|batches| *batches += 1);
-        self.recovered();
+        self.recovered(range);
     }
 
     pub(crate) fn stats(&self) -> Stats {
@@ -424,30 +485,36 @@ impl Core {
         }
     }
 
-    /// The informer got past what failed.
-    pub(crate) fn recovered(&self) {
-        self.health
-            .send_if_modified(|health| health.failure.take().is_some());
+    /// A range got past what failed.
+    pub(crate) fn recovered(&self, range: usize) {
+        let mut failing = self.failing.lock();
+        failing.remove(&range);
+        if failing.is_empty() {
+            self.health
+                .send_if_modified(|health| health.failure.take().is_some());
+        }
     }
 
     /// The driver broke.
-    pub(crate) fn ended(&self, why: &str) {
+    pub(crate) fn ended(&self, range: usize, why: &str) {
         let resource = self.resource.group_version_resource();
         tracing::error!(%resource, why, "an informer has ended");
         let message = why.to_owned();
-        self.failed(Verb::Watch, SourceError::Ended { message });
+        self.failed(range, Verb::Watch, SourceError::Ended { message });
     }
 
-    /// The driver rests.
-    pub(crate) fn stopped(&self, why: Stop) {
-        self.lifecycle.stopped(why);
+    /// A driver rests.
+    pub(crate) fn stopped(&self, why: Stop) -> Rested {
+        let rested = self.lifecycle.stopped(why);
         // Asked while the health is held: a start that comes in between has the last word.
         self.health
             .send_modify(|health| health.stopped = !self.lifecycle.is_running());
+        rested
     }
 
     fn start(&self) {
         if self.lifecycle.start() {
+            self.failing.lock().clear();
             self.health.send_modify(|health| {
                 health.stopped = false;
                 // What failed is tried anew.
@@ -486,13 +553,14 @@ impl Core {
         listener.queue.lock().resync(self.store.list());
     }
 
-    pub(crate) fn report(&self, verb: Verb, error: SourceError) {
+    pub(crate) fn report(&self, range: usize, verb: Verb, error: SourceError) {
         let resource = self.resource.group_version_resource();
         tracing::warn!(%resource, verb = verb.as_str(), %error, "an informer cannot go on and tries again");
-        self.failed(verb, error);
+        self.failed(range, verb, error);
     }
 
-    fn failed(&self, verb: Verb, error: SourceError) {
+    fn failed(&self, range: usize, verb: Verb, error: SourceError) {
+        self.failing.lock().insert(range);
         let count = self
             .health
             .borrow()

@@ -74,7 +74,8 @@ pub use crate::client::ClientSource;
 pub use crate::factory::{Informers, Sources, WatchScope};
 pub use crate::filtering::FilteringHandler;
 pub use crate::informer::{
-    Failure, HandlerOptions, Health, Indexed, InformerOptions, MIN_RESYNC, SharedInformer, WatchErrorHook,
+    Failure, HandlerOptions, Health, Indexed, InformerOptions, MAX_SHARDS, MIN_RESYNC, SharedInformer,
+    WatchErrorHook,
 };
 pub use crate::labels::Labels;
 pub use crate::listener::EventHandler;

@@ -22,61 +22,102 @@ enum Phase {
 
 /// What an informer's holders want of it, and what it does.
 #[derive(Debug)]
-pub(crate) struct Lifecycle(watch::Sender<Phase>);
-
-impl Default for Lifecycle {
-    fn default() -> Self {
-        Self(watch::Sender::new(Phase::Running))
-    }
+pub(crate) struct Lifecycle {
+    state: watch::Sender<State>,
+    /// Who has to rest before the informer has stopped: a driver for each range.
+    drivers: usize,
 }
 
+#[derive(Debug, Clone, Copy)]
+struct State {
+    phase: Phase,
+    /// Counts stops.
+    stop: Rested,
+    /// Drivers that rest since that stop was asked for.
+    resting: usize,
+}
+
+/// The last stop after which a driver rests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Rested(u64);
+
 impl Lifecycle {
+    pub(crate) fn new(drivers: usize) -> Self {
+        let state = State {
+            phase: Phase::Running,
+            stop: Rested::default(),
+            resting: 0,
+        };
+        Self {
+            state: watch::Sender::new(state),
+            drivers,
+        }
+    }
+
     /// Asks for a stop; the result waits until it has come about, or was taken back.
     pub(crate) fn stop(&self) -> impl Future<Output = ()> + Send + use<> {
-        self.0.send_if_modified(|phase| {
-            let runs = *phase == Phase::Running;
+        self.state.send_if_modified(|state| {
+            let runs = state.phase == Phase::Running;
             if runs {
-                *phase = Phase::Stopping;
+                *state = State {
+                    phase: Phase::Stopping,
+                    stop: Rested(state.stop.0 + 1),
+                    resting: 0,
+                };
             }
             runs
         });
-        let mut phase = self.0.subscribe();
+        let mut state = self.state.subscribe();
         async move {
             // An informer that nobody holds any more has stopped as well.
-            let _ = phase.wait_for(|phase| *phase != Phase::Stopping).await;
+            let _ = state.wait_for(|state| state.phase != Phase::Stopping).await;
         }
     }
 
     /// Takes a stop back. Returns whether there was one.
     pub(crate) fn start(&self) -> bool {
-        self.0.send_replace(Phase::Running) != Phase::Running
+        self.state.send_if_modified(|state| {
+            let rests = state.phase != Phase::Running;
+            state.phase = Phase::Running;
+            rests
+        })
     }
 
     pub(crate) fn is_running(&self) -> bool {
-        *self.0.borrow() == Phase::Running
+        self.state.borrow().phase == Phase::Running
     }
 
-    /// The informer does nothing any more. One that broke has not been asked to stop.
-    pub(crate) fn stopped(&self, why: Stop) {
-        self.0.send_if_modified(|phase| {
-            let stops = why == Stop::Broke || *phase == Phase::Stopping;
+    /// A driver does nothing any more. One that broke has not been asked to stop, and stops the others.
+    pub(crate) fn stopped(&self, why: Stop) -> Rested {
+        let mut stop = Rested::default();
+        self.state.send_if_modified(|state| {
+            stop = state.stop;
+            state.resting += usize::from(state.phase == Phase::Stopping);
+            let stops =
+                why == Stop::Broke || (state.phase == Phase::Stopping && state.resting >= self.drivers);
             if stops {
-                *phase = Phase::Stopped;
+                state.phase = Phase::Stopped;
             }
             stops
         });
+        stop
     }
 
-    /// Waits until the informer is to run, or someone waits for its stop.
-    pub(crate) async fn wanted(&self) {
-        let mut phase = self.0.subscribe();
-        let _ = phase.wait_for(|phase| *phase != Phase::Stopped).await;
+    /// Waits until a driver is to run, or someone waits for its stop.
+    pub(crate) async fn wanted(&self, rested: Rested) {
+        let mut state = self.state.subscribe();
+        let is_wanted = |state: &State| match state.phase {
+            Phase::Running => true,
+            Phase::Stopping => state.stop != rested,
+            Phase::Stopped => false,
+        };
+        let _ = state.wait_for(is_wanted).await;
     }
 
     /// Drives a future until the informer is to stop.
     pub(crate) async fn while_wanted<F: Future>(&self, future: F) -> Ended<F::Output> {
-        let mut phase = self.0.subscribe();
-        let mut stop = pin!(phase.wait_for(|phase| *phase != Phase::Running));
+        let mut state = self.state.subscribe();
+        let mut stop = pin!(state.wait_for(|state| state.phase != Phase::Running));
         let mut future = pin!(future);
         poll_fn(|cx| {
             if stop.as_mut().poll(cx).is_ready() {

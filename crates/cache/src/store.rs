@@ -276,14 +276,15 @@ impl Store {
                     let incoming = self.prepare(&snapshot, record, &functions);
                     upsert(&mut snapshot, incoming, initial, &mut changes);
                 }
-                Delta::Delete(record) => {
-                    if snapshot.remove(record.key()).is_some() {
-                        changes.push(Change::Deleted {
-                            last: record,
-                            final_state: FinalState::Known,
-                        });
-                    }
+                Delta::Delete(last) => {
+                    let final_state = FinalState::Known;
+                    remove(&mut snapshot, last, final_state, &mut changes);
                 }
+                Delta::Lose(last) => {
+                    let final_state = FinalState::Unknown;
+                    remove(&mut snapshot, last, final_state, &mut changes);
+                }
+                Delta::Populated => snapshot.populated = true,
                 Delta::Replace(records) => {
                     remove_others(&mut snapshot, &records, &mut changes);
                     for record in records {
@@ -452,6 +453,12 @@ fn upsert(snapshot: &mut Snapshot, incoming: Incoming, initial: Initial, changes
             changes.push(Change::Added { new: record, initial });
         }
         None => changes.push(Change::Added { new: record, initial }),
+    }
+}
+
+fn remove(snapshot: &mut Snapshot, last: Arc<Record>, final_state: FinalState, changes: &mut Vec<Change>) {
+    if snapshot.remove(last.key()).is_some() {
+        changes.push(Change::Deleted { last, final_state });
     }
 }
 

@@ -7,6 +7,7 @@
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,7 +18,7 @@ use kubewright_cache::sharding::{
     RING_LABEL, RingOptions, RingTiming, Shard, ShardBy, ShardKey, ShardedHandler, ShardedRegistration,
 };
 use kubewright_cache::{
-    Cached, EventHandler, FinalState, HandlerOptions, InformerOptions, Informers, Initial, WatchScope,
+    Cached, EventHandler, FinalState, HandlerOptions, InformerOptions, Informers, Initial, Lister, WatchScope,
 };
 use kubewright_client::{Api, Client, DeleteOptions, ListOptions};
 use kubewright_core::{LabelSelector, ObjectKey, Scope, StaticResource};
@@ -288,4 +289,49 @@ async fn replicas_come_and_go_and_no_object_has_two() {
         assert_eq!(holder.as_deref(), Some(""), "all are released");
     }
     assert_eq!(*hands.faults.lock(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_informer_in_ranges_has_what_one_list_has() {
+    let cluster = Cluster::start().await;
+    let map = |number: usize| json!({ "metadata": { "name": format!("map-{number}") } });
+    for number in 0..OBJECTS {
+        let _: ConfigMap = cluster.create(Some("default"), map(number)).await;
+    }
+    let options = InformerOptions {
+        shards: NonZeroUsize::new(4).unwrap(),
+        ..InformerOptions::default()
+    };
+    let informers = Informers::new(cluster.client.clone(), options);
+    let informer = informers.informer::<ConfigMap>(&WatchScope::namespace("default"));
+    let lister = informer.lister();
+    tokio::time::timeout(LIMIT, informer.synced()).await.unwrap();
+    assert_eq!(lister.list().len(), OBJECTS);
+    let maps: Api<ConfigMap> = Api::namespaced(&cluster.client, "default");
+    maps.delete("map-0", &DeleteOptions::default()).await.unwrap();
+    // The same name, most likely in another range.
+    for _ in 0..8 {
+        maps.delete("map-1", &DeleteOptions::default()).await.unwrap();
+        let _: ConfigMap = cluster.create(Some("default"), map(1)).await;
+    }
+    let expect: BTreeSet<_> = maps
+        .list(&ListOptions::default())
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|map| (map.metadata.name.unwrap(), map.metadata.uid.unwrap()))
+        .collect();
+    assert_eq!(expect.len(), OBJECTS - 1);
+    let there = |lister: &Lister<ConfigMap>| -> BTreeSet<_> {
+        let list = lister.list();
+        list.iter()
+            .map(|map| (map.name().to_owned(), map.uid().to_owned()))
+            .collect()
+    };
+    let reached = lister.wait_until(|lister| there(lister) == expect);
+    assert!(
+        tokio::time::timeout(LIMIT, reached).await.is_ok(),
+        "{:?} instead of {expect:?}",
+        there(&lister)
+    );
 }

@@ -2,6 +2,7 @@
 //! handler was told a consistent story.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,6 +70,11 @@ impl<K: 'static> EventHandler<K> for Shared {
 }
 
 pub(crate) fn spawn(server: &Arc<Server>, seed: u64) -> SharedInformer<Pod> {
+    spawn_in(server, seed, 1)
+}
+
+/// An informer in so many ranges.
+fn spawn_in(server: &Arc<Server>, seed: u64, shards: usize) -> SharedInformer<Pod> {
     let source: Arc<dyn ListerWatcher> = server.clone();
     let reflector = ReflectorOptions {
         page_size: 3,
@@ -80,6 +86,7 @@ pub(crate) fn spawn(server: &Arc<Server>, seed: u64) -> SharedInformer<Pod> {
         InformerOptions {
             reflector,
             seed: Some(seed),
+            shards: NonZeroUsize::new(shards).unwrap(),
             ..InformerOptions::default()
         },
     )
@@ -138,7 +145,7 @@ fn act(server: &mut State, random: &mut fastrand::Rng, backup: &mut Backup) -> T
     Then::GoOn
 }
 
-async fn run(seed: u64) {
+async fn run(seed: u64, shards: usize) {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut chance = |max: u8| if random.bool() { random.u8(..max) } else { 0 };
     let faults = Faults {
@@ -153,7 +160,7 @@ async fn run(seed: u64) {
     for i in 0..random.u8(0..10) {
         server.0.lock().put(&format!("n/{i}"));
     }
-    let informer = spawn(&server, seed);
+    let informer = spawn_in(&server, seed, shards);
     let mirrors: Vec<Arc<Mirror>> = (0..3).map(|_| Arc::default()).collect();
     let handler =
         |mirror: usize| informer.add_handler(Shared(mirrors[mirror].clone()), HandlerOptions::default());
@@ -224,16 +231,83 @@ async fn run(seed: u64) {
         );
         assert_eq!(*mirror.objects.lock(), expect, "seed {seed}, handler {n}");
     }
-    assert_eq!(server.open_watches(), 1, "seed {seed}");
+    // Of several ranges one may still wait after a failure that nobody noticed.
+    let watches = server.open_watches();
+    assert!(
+        watches == shards || (shards > 1 && watches < shards),
+        "seed {seed}: {watches}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn every_history_converges() {
     let first = fastrand::u64(..);
     for seed in (0..150).chain(first..first.saturating_add(50)) {
-        run(seed).await;
+        run(seed, 1).await;
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn every_history_converges_in_ranges() {
+    let first = fastrand::u64(..);
+    for seed in (0..60).chain(first..first.saturating_add(20)) {
+        for shards in [2, 5] {
+            run(seed, shards).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_range_that_expires_is_listed_alone_and_all_stop_together() {
+    const RANGES: usize = 4;
+    let server = Server::new(1, Faults::default());
+    let keys: Vec<String> = (0..20).map(|i| format!("n/{i}")).collect();
+    keys.iter().for_each(|key| server.0.lock().put(key));
+    let informer = spawn_in(&server, 1, RANGES);
+    let mirror: Arc<Mirror> = Arc::default();
+    let handler = informer.add_handler(Shared(mirror.clone()), HandlerOptions::default());
+    handler.synced().await;
+    assert_eq!(*mirror.objects.lock(), truth(&server));
+    assert_eq!(server.open_watches(), RANGES);
+    advance(Duration::from_secs(2)).await;
+    settle().await;
+    mirror.calls.lock().clear();
+    {
+        let mut state = server.0.lock();
+        assert_eq!((state.watched as usize, state.lists), (RANGES, 0));
+        state.break_one_watch();
+        keys[..3].iter().for_each(|key| state.put(key));
+        state.compact();
+    }
+    advance(Duration::from_secs(2)).await;
+    settle().await;
+    // One watch of a version that is gone, and one that begins with the state.
+    assert_eq!(server.0.lock().watched as usize, RANGES + 2);
+    assert_eq!(*mirror.objects.lock(), truth(&server));
+    let mut calls = std::mem::take(&mut *mirror.calls.lock());
+    calls.sort_unstable();
+    assert_eq!(calls, ["update n/0", "update n/1", "update n/2"]);
+    assert_eq!(*mirror.faults.lock(), [""; 0]);
+
+    timeout(LONG, informer.stop()).await.unwrap();
+    assert_eq!(server.open_watches(), 0);
+    keys[5..].iter().for_each(|key| server.0.lock().delete(key));
+    settle().await;
+    assert_eq!(mirror.objects.lock().len(), 20);
+    informer.start();
+    settle().await;
+    assert_eq!(server.open_watches(), RANGES);
+    assert_eq!(*mirror.objects.lock(), truth(&server));
+    // A stop that is taken back before all have noticed, and another one.
+    let stopped = informer.stop();
+    informer.start();
+    timeout(LONG, stopped).await.unwrap();
+    timeout(LONG, informer.stop()).await.unwrap();
+    assert_eq!(server.open_watches(), 0);
+    assert!(informer.is_stopped());
+}
+
+const LONG: Duration = Duration::from_secs(3600);
 
 #[tokio::test(start_paused = true)]
 async fn a_quiet_history_in_detail() {

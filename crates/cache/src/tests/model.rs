@@ -22,7 +22,7 @@ use super::pods;
 use super::server::{Faults, Server};
 use crate::InformerOptions;
 use crate::driver::Driver;
-use crate::informer::driver;
+use crate::informer::drivers;
 use crate::listener::Listener;
 use crate::listener_queue::Delivery;
 use crate::record::Record;
@@ -169,7 +169,9 @@ impl World {
         Self {
             random: fastrand::Rng::with_seed(seed),
             server,
-            driver: driver(pods(), source, options, StreamingSupport::default()),
+            driver: drivers(pods(), source, options, StreamingSupport::default())
+                .1
+                .remove(0),
             request: None,
             handlers: Vec::new(),
             history: History::default(),
@@ -344,7 +346,7 @@ impl World {
     /// What waits in the FIFO reaches the store and the handlers.
     fn take_in(&mut self) -> Result<(), String> {
         while let Some(batch) = self.driver.fifo.pop() {
-            self.driver.core.apply(batch);
+            self.driver.core.apply(0, batch);
         }
         let store = &self.driver.core.store;
         let version = store.version();

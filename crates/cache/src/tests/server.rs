@@ -100,7 +100,12 @@ impl State {
             }
             None => {
                 self.uids += 1;
-                let uid = format!("uid-{}", self.uids);
+                // What differs comes first, so that hashes lie everywhere.
+                let uid = format!(
+                    "{:04x}-uid-{}",
+                    self.uids.wrapping_mul(0x9e37) % 0x10000,
+                    self.uids
+                );
                 self.objects.insert(key.to_owned(), (uid.clone(), self.version));
                 self.log(WatchEventKind::Added, key, &uid);
             }
@@ -123,6 +128,11 @@ impl State {
 
     pub(crate) fn break_watches(&mut self) {
         self.watches.clear();
+    }
+
+    /// The one that was opened first.
+    pub(crate) fn break_one_watch(&mut self) {
+        self.watches.remove(0);
     }
 
     /// A backup is restored: versions go backwards.
