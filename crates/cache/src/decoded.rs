@@ -40,6 +40,14 @@ impl Budget {
         }
     }
 
+    /// Whether a form that was just decoded is worth keeping. Most metadata are looked at once, when an object comes, and
+    /// a scan of all objects is not to drive out those that are used all the time: what does not come for the second
+    /// time (`again`) is kept only if it is an object and there is room.
+    pub(crate) fn admits(&self, part: Part, bytes: usize, again: bool) -> bool {
+        let has_room = || part != Part::Metadata && self.used().saturating_add(bytes) <= self.bytes;
+        bytes <= self.bytes && (again || has_room())
+    }
+
     /// Notes a form that was just decoded, and drops old ones to stay within the budget.
     pub(crate) fn keep(&self, record: &Arc<Record>, part: Part, bytes: usize) {
         let mut evicted = Vec::new();

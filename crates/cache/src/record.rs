@@ -100,6 +100,8 @@ pub(crate) struct Record {
     decoded: Mutex<Option<Box<Decoded>>>,
     /// Set by each use of a decoded form, cleared by the budget's clock hand.
     used: AtomicBool,
+    /// Something was decoded before, and possibly not kept.
+    asked: AtomicBool,
 }
 
 /// How the text is kept.
@@ -212,6 +214,7 @@ impl Record {
             context: Arc::clone(context),
             decoded: Mutex::default(),
             used: AtomicBool::new(false),
+            asked: AtomicBool::new(false),
         };
         record.count(AtomicUsize::fetch_add);
         Ok(record)
@@ -327,9 +330,15 @@ impl Record {
             let text = self.metadata_text();
             (Arc::new(decode_metadata(str_of(&text))), text.len())
         });
-        self.decoded.lock().get_or_insert_default().metadata = Some(Arc::clone(&metadata));
         let bytes = length * METADATA_FACTOR;
-        self.context.budget.keep(self, Part::Metadata, bytes);
+        if self
+            .context
+            .budget
+            .admits(Part::Metadata, bytes, self.asked.swap(true, Ordering::Relaxed))
+        {
+            self.decoded.lock().get_or_insert_default().metadata = Some(Arc::clone(&metadata));
+            self.context.budget.keep(self, Part::Metadata, bytes);
+        }
         metadata
     }
 
@@ -349,13 +358,19 @@ impl Record {
             return Ok(object);
         }
         let object = Arc::new(self.project::<K>()?);
-        let mut decoded = self.decoded.lock();
-        let objects = &mut decoded.get_or_insert_default().objects;
-        objects.retain(|(other, _)| *other != wanted);
-        objects.push((wanted, object.clone()));
-        drop(decoded);
-        let bytes = self.text_len() * OBJECT_FACTOR;
-        self.context.budget.keep(self, Part::Object(wanted), bytes);
+        let (part, bytes) = (Part::Object(wanted), self.text_len() * OBJECT_FACTOR);
+        if self
+            .context
+            .budget
+            .admits(part, bytes, self.asked.swap(true, Ordering::Relaxed))
+        {
+            let mut decoded = self.decoded.lock();
+            let objects = &mut decoded.get_or_insert_default().objects;
+            objects.retain(|(other, _)| *other != wanted);
+            objects.push((wanted, object.clone()));
+            drop(decoded);
+            self.context.budget.keep(self, part, bytes);
+        }
         Ok(object)
     }
 

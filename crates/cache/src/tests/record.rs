@@ -183,6 +183,13 @@ fn decoded_objects_stay_within_the_budget() {
     let kept = weak.iter().filter(|weak| weak.strong_count() > 0).count();
     assert!((2..=10).contains(&kept), "{kept}");
 
+    // Metadata is kept when it is asked for again.
+    let store = empty_store();
+    let object: Cached<Pod> = Cached::new(record(&store, "n/a", "u", 1));
+    let looks: [_; 4] = std::array::from_fn(|_| object.metadata());
+    let same = |a: usize, b: usize| Arc::ptr_eq(&looks[a], &looks[b]);
+    assert_eq!([same(0, 1), same(1, 2), same(2, 3)], [false, true, true]);
+
     // A budget of nothing decodes each time and keeps none.
     let store = Store::new(
         "v1",
@@ -195,6 +202,29 @@ fn decoded_objects_stay_within_the_budget() {
     let object: Cached<Pod> = Cached::new(record(&store, "n/a", "u", 1));
     assert!(!Arc::ptr_eq(&object.object().unwrap(), &object.object().unwrap()));
     assert_eq!(store.usage().decoded_bytes, 0);
+}
+
+#[test]
+fn a_scan_drives_out_nothing() {
+    let size = json("n/000", "u", 1).len() * 7;
+    let options = StoreOptions {
+        decoded_bytes: size * 10,
+        ..StoreOptions::default()
+    };
+    let store = Store::new("v1", "Pod", options);
+    let objects: Vec<Cached<Pod>> = (0..100)
+        .map(|i| Cached::new(record(&store, &format!("n/{i:03}"), "u", 1)))
+        .collect();
+    let (few, many) = objects.split_at(10);
+    let before: Vec<_> = few.iter().map(|object| object.object().unwrap()).collect();
+    for object in many {
+        object.object().unwrap();
+    }
+    let kept = few
+        .iter()
+        .zip(&before)
+        .filter(|(object, before)| Arc::ptr_eq(before, &object.object().unwrap()));
+    assert_eq!(kept.count(), 10);
 }
 
 #[test]
