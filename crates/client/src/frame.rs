@@ -19,6 +19,14 @@ pub(crate) struct Framer {
     limit: usize,
 }
 
+/// One JSON object of the stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) text: Bytes,
+    /// How many of its own members are objects or arrays.
+    pub(crate) members: u32,
+}
+
 /// Why the stream cannot be cut any further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FrameError {
@@ -50,7 +58,7 @@ impl Framer {
     }
 
     /// The next whole frame, or `None` if another chunk is needed.
-    pub(crate) fn next(&mut self) -> Result<Option<Bytes>, FrameError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Frame>, FrameError> {
         let mut nesting = match self.nesting.take() {
             Some(nesting) => nesting,
             None => {
@@ -83,11 +91,16 @@ impl Framer {
         if self.partial.len() + tail.len() > self.limit {
             return Err(FrameError::TooLarge);
         }
-        if self.partial.is_empty() {
-            return Ok(Some(tail));
-        }
-        self.partial.extend_from_slice(&tail);
-        Ok(Some(std::mem::take(&mut self.partial).freeze()))
+        let text = if self.partial.is_empty() {
+            tail
+        } else {
+            self.partial.extend_from_slice(&tail);
+            self.partial.split().freeze()
+        };
+        Ok(Some(Frame {
+            text,
+            members: nesting.members(),
+        }))
     }
 
     /// Call it at the end of the stream.
@@ -111,7 +124,7 @@ mod tests {
         for chunk in chunks {
             framer.push(Bytes::copy_from_slice(chunk));
             while let Some(frame) = framer.next()? {
-                frames.push(String::from_utf8(frame.to_vec()).unwrap());
+                frames.push(String::from_utf8(frame.text.to_vec()).unwrap());
             }
         }
         framer.finish().map(|()| frames)

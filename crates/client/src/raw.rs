@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use crate::call::Call;
 use crate::client::Client;
 use crate::error::Error;
-use crate::frame::{FrameError, Framer};
+use crate::frame::{Frame, FrameError, Framer};
 use crate::items::scan::Nesting;
 use crate::rest::{JSON, RestClient, RestRequest};
 
@@ -164,27 +164,28 @@ impl RawEvent {
         }
     }
 
-    /// What is written as servers write it: the kind, the object, and nothing else. The object is passed by its brackets.
-    fn split_usual(frame: &Bytes) -> Option<Self> {
-        let kind = frame.strip_prefix(b"{\"type\":\"")?;
-        let (kind, object) = kind.split_at(memchr::memchr(b'"', kind)?);
-        let kind = match kind {
-            b"ADDED" => WatchEventKind::Added,
-            b"MODIFIED" => WatchEventKind::Modified,
-            b"DELETED" => WatchEventKind::Deleted,
-            b"BOOKMARK" => WatchEventKind::Bookmark,
-            b"ERROR" => WatchEventKind::Error,
-            _ => return None,
-        };
-        let object = object.strip_prefix(b"\",\"object\":")?;
-        if object.first() != Some(&b'{') {
-            return None;
-        }
-        let end = Nesting::default().scan(object).ok()??;
-        let (object, rest) = object.split_at(end);
+    /// The same for a frame of a stream, which was looked at already.
+    fn of(frame: &Frame) -> Result<Self, serde_json::Error> {
+        let text = &frame.text;
+        // With one member that has brackets, what ends before the last bracket of all is that member.
+        let is_end = |object: &[u8]| frame.members == 1 && matches!(object, [.., b'}' | b']']);
+        let usual = usual(text).and_then(|(kind, rest)| {
+            let object = rest.strip_suffix(b"}")?.trim_ascii_end();
+            is_end(object).then(|| Self {
+                kind,
+                object: text.slice_ref(object),
+            })
+        });
+        usual.map_or_else(|| Self::split_any(text), Ok)
+    }
+
+    fn split_usual(text: &Bytes) -> Option<Self> {
+        let (kind, rest) = usual(text)?;
+        let end = Nesting::default().scan(rest).ok()??;
+        let (object, rest) = rest.split_at(end);
         (rest.trim_ascii() == b"}").then(|| Self {
             kind,
-            object: frame.slice_ref(object),
+            object: text.slice_ref(object),
         })
     }
 
@@ -213,6 +214,22 @@ impl RawEvent {
             })
         })
     }
+}
+
+/// The kind of an event that is written as servers write it, kind first, and the text that begins with its object.
+fn usual(text: &[u8]) -> Option<(WatchEventKind, &[u8])> {
+    let kind = text.strip_prefix(b"{\"type\":\"")?;
+    let (kind, rest) = kind.split_at(memchr::memchr(b'"', kind)?);
+    let kind = match kind {
+        b"ADDED" => WatchEventKind::Added,
+        b"MODIFIED" => WatchEventKind::Modified,
+        b"DELETED" => WatchEventKind::Deleted,
+        b"BOOKMARK" => WatchEventKind::Bookmark,
+        b"ERROR" => WatchEventKind::Error,
+        _ => return None,
+    };
+    let object = rest.strip_prefix(b"\",\"object\":")?;
+    object.starts_with(b"{").then_some((kind, object))
 }
 
 impl Client {
@@ -303,7 +320,7 @@ impl RawWatch {
         loop {
             match self.framer.next() {
                 Ok(Some(frame)) => {
-                    let event = RawEvent::split(&frame);
+                    let event = RawEvent::of(&frame);
                     let event = event.map_err(|error| self.call.decode(error));
                     return Poll::Ready(Some(event));
                 }
@@ -390,6 +407,14 @@ mod tests {
         assert!(RawList::split(&Bytes::from_static(b"{\"items\":[\"\xff\"]}")).is_err());
     }
 
+    /// What comes of a text in a stream; `None` if it is not one object.
+    fn framed(text: &Bytes) -> Option<Option<RawEvent>> {
+        let mut framer = Framer::new(1000);
+        framer.push(text.clone());
+        let frame = framer.next().ok()??;
+        (framer.next() == Ok(None) && framer.finish().is_ok()).then(|| RawEvent::of(&frame).ok())
+    }
+
     #[test]
     fn events_are_cut_into_kind_and_object() {
         let rows = [
@@ -427,6 +452,11 @@ mod tests {
         ];
         for (text, expect) in rows {
             let event = RawEvent::split(&Bytes::from_static(text.as_bytes())).ok();
+            assert_eq!(
+                framed(&Bytes::from_static(text.as_bytes())).unwrap_or_default(),
+                event,
+                "{text}"
+            );
             let expect = expect.map(|(kind, object)| RawEvent {
                 kind,
                 object: Bytes::from_static(object.as_bytes()),
@@ -452,6 +482,9 @@ mod tests {
                 text[place] = byte;
             }
             let text = Bytes::from(text);
+            if let Some(event) = framed(&text) {
+                prop_assert_eq!(event, RawEvent::split(&text).ok());
+            }
             match (RawEvent::split(&text), RawEvent::split_any(&text)) {
                 (Ok(event), Ok(slow)) => prop_assert_eq!(event, slow),
                 (Ok(event), Err(_)) => prop_assert!(serde_json::from_slice::<&RawValue>(&event.object).is_err()),

@@ -12,6 +12,8 @@ pub(crate) const MAX_NESTING: u32 = 10_000;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Nesting {
     depth: u32,
+    /// How many of its own members that are objects or arrays have ended.
+    members: u32,
     /// All ones within a string, else 0.
     in_string: u64,
     /// 1 if the next byte follows a backslash that is not escaped itself, else 0.
@@ -26,6 +28,11 @@ pub(crate) struct TooDeep {
 }
 
 impl Nesting {
+    /// How many objects and arrays lie in the value itself, not in others in it: those that have ended.
+    pub(crate) fn members(&self) -> u32 {
+        self.members
+    }
+
     /// One past the bracket that closes the value, if it is in this piece. The first byte of the first piece is its opening bracket.
     pub(crate) fn scan(&mut self, bytes: &[u8]) -> Result<Option<usize>, TooDeep> {
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
@@ -71,8 +78,8 @@ impl Nesting {
         self.in_string = 0_u64.wrapping_sub(inside >> 63);
         let (opening, closing) = (masks.opening & !inside, masks.closing & !inside);
         let (up, down) = (opening.count_ones(), closing.count_ones());
-        // It cannot end here, whatever the order is.
-        if down < self.depth && self.depth + up <= MAX_NESTING {
+        // Neither it nor a member of it can end here, whatever the order is.
+        if down + 1 < self.depth && self.depth + up <= MAX_NESTING {
             self.depth = self.depth + up - down;
             return Ok(None);
         }
@@ -88,8 +95,10 @@ impl Nesting {
                 self.depth += 1;
             } else {
                 self.depth = self.depth.saturating_sub(1);
-                if self.depth == 0 {
-                    return Ok(Some(at + 1));
+                match self.depth {
+                    0 => return Ok(Some(at + 1)),
+                    1 => self.members = self.members.saturating_add(1),
+                    _ => {}
                 }
             }
         }
@@ -248,6 +257,26 @@ mod tests {
         let mut flat = deep(most - 1);
         flat.splice(most - 1..most - 1, *b"[][][][]");
         assert_eq!(in_pieces(&flat, 1 << 20), Ok(Some(flat.len())));
+    }
+
+    #[test]
+    fn members_are_counted() {
+        let long = format!("{{\"a\":[{}],\"b\":{{\"c\":[]}}}}", vec!["{}"; 100].join(","));
+        for (text, expect) in [
+            ("{}", 0),
+            ("[1,\"[]{}\"]", 0),
+            (r#"{"a":{}}"#, 1),
+            (r#"{"a":{"b":{},"c":[[]]},"d":1,"e":[]}"#, 2),
+            (&long, 2),
+        ] {
+            for size in [1, 7, 1000] {
+                let mut nesting = Nesting::default();
+                for piece in text.as_bytes().chunks(size) {
+                    nesting.scan(piece).unwrap();
+                }
+                assert_eq!(nesting.members(), expect, "{text} {size}");
+            }
+        }
     }
 
     proptest! {
