@@ -12,6 +12,7 @@ mod reflector;
 mod server;
 mod stats;
 mod store;
+mod upstream;
 
 use std::sync::Arc;
 
