@@ -159,24 +159,41 @@ impl Driver {
     }
 
     async fn list(&mut self, options: ListOptions) -> Result<Page, SourceError> {
+        // Where the version stands behind the items, they are taken in as of a server whose history goes on.
+        let supposed = self.reflector.versions("");
+        let (page, taken_as) = self.page(options.clone(), supposed).await?;
+        let is_refuted = self.reflector.versions(&page.version) == Versions::Doubted;
+        if is_refuted && taken_as == Versions::Trusted {
+            // It was rewound, which is rare enough to read the page once more.
+            return Ok(self.page(options, Versions::Doubted).await?.0);
+        }
+        Ok(page)
+    }
+
+    /// A page, and as what its items were taken in: as `supposed`, unless its version stands before them.
+    async fn page(
+        &mut self,
+        options: ListOptions,
+        supposed: Versions,
+    ) -> Result<(Page, Versions), SourceError> {
         let mut intake = Intake {
             core: &self.core,
             reflector: &mut self.reflector,
-            // Of a version that is not known yet nothing is proven.
-            versions: Versions::Doubted,
+            versions: supposed,
             records: Vec::new(),
         };
         let page = self.source.list_page(options, &mut intake);
         let metadata = timeout(self.request_timeout, page)
             .await
             .map_err(|_| no_answer())??;
-        let records = intake.records;
+        let (records, versions) = (intake.records, intake.versions);
         self.core.store.counters.heard(Instant::now().into_std());
-        Ok(Page {
+        let page = Page {
             records,
             version: metadata.resource_version,
             continue_token: metadata.continue_token,
-        })
+        };
+        Ok((page, versions))
     }
 
     /// The next event of the watch that concerns the reflector.

@@ -209,6 +209,47 @@ async fn the_version_of_a_list_may_stand_behind_its_items() {
     assert_eq!(versions, ["3", "8"], "{:?}", seen.lock());
 }
 
+/// Where versions have been given out twice, an object of a known version may be another.
+#[tokio::test(start_paused = true)]
+async fn a_list_that_tells_late_that_the_server_was_rewound_is_read_again() {
+    let before = json("n/a", "u", 3);
+    let after = before.replace(r#""containers":[]"#, r#""containers":[{}]"#);
+    let metadata = |version: u64| format!(r#""metadata":{{"resourceVersion":"{version}"}}"#);
+    let first = |version: u64, item: &str| (200, format!(r#"{{{},"items":[{item}]}}"#, metadata(version)));
+    let last = |version: u64, item: &str| (200, format!(r#"{{"items":[{item}],{}}}"#, metadata(version)));
+    // How the list is written that comes when the server was rewound, and how often it is asked for.
+    for (rewound, lists) in [(first(5, &after), 1), (last(5, &after), 2)] {
+        let mut answers = vec![
+            failure(StatusReason::Invalid, 422),
+            last(9, &before),
+            failure(StatusReason::Expired, 410),
+        ];
+        answers.extend(vec![rewound; lists]);
+        let (client, seen) = server(answers);
+        let informers = Informers::new(client, InformerOptions::default());
+        let informer = informers.informer_for::<DynamicObject>(&pods(), &WatchScope::default());
+        let lister = informer.lister();
+        lister.wait_until(|lister| lister.version().as_str() == "5").await;
+        let object = lister.list().remove(0);
+        assert_eq!(object.raw(), after, "{:?}", seen.lock());
+    }
+    // One whose history goes on is believed.
+    let (client, _) = server(vec![
+        failure(StatusReason::Invalid, 422),
+        last(9, &before),
+        failure(StatusReason::Expired, 410),
+        last(10, &after),
+    ]);
+    let informers = Informers::new(client, InformerOptions::default());
+    let informer = informers.informer_for::<DynamicObject>(&pods(), &WatchScope::default());
+    let lister = informer.lister();
+    lister
+        .wait_until(|lister| lister.version().as_str() == "10")
+        .await;
+    assert_eq!(lister.list().remove(0).raw(), before);
+    assert_eq!(informer.stats().unchanged, 1);
+}
+
 /// One without an item, too, and whatever comes first in it.
 #[tokio::test(start_paused = true)]
 async fn a_page_is_a_sign_of_life() {
