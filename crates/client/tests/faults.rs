@@ -246,24 +246,6 @@ async fn items_may_be_cut_at_every_byte_compressed_or_not() {
     assert!(listed(&client).await.is_err());
 }
 
-#[tokio::test]
-async fn lists_that_stop_on_their_way_run_into_the_limit() {
-    let head = "HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n{\"items\":[{},{";
-    let server = Server::start([Act::Hang(head.into())]).await;
-    let client = server.client(ClientOptions {
-        timeout: Some(Duration::from_millis(100)),
-        ..quiet()
-    });
-    let path = ResourcePath::from("/api/v1/pods");
-    let mut list = client.list_items(&path, &ListOptions::default()).await.unwrap();
-    assert_eq!(list.next().await.unwrap().as_deref(), Some(&b"{}"[..]));
-    let error = list.next().await.unwrap_err();
-    assert!(error.is_timeout(), "{error}");
-    assert!(error.to_string().starts_with("list http://127.0.0.1:"), "{error}");
-    assert_eq!(list.next().await.unwrap(), None);
-    assert!(list.finish().await.is_err());
-}
-
 const EVENTS: [&str; 3] = [
     "{\"type\":\"ADDED\",\"object\":{\"note\":\"ä, 日本, 🦀 and \\u00e4\"}}\n",
     "{\"type\":\"BOOKMARK\",\n  \"object\": {\n    \"kind\": \"Ü\"\n  }\n}\n",

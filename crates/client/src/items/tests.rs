@@ -403,3 +403,21 @@ async fn an_item_has_a_limit() {
         assert!(list.finish().await.is_err());
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn lists_that_stop_on_their_way_run_into_the_limit() {
+    let service = HttpService::from_fn(|_| async {
+        let pieces = stream::iter([Ok(Bytes::from_static(b"{\"items\":[{},{"))]);
+        Ok(Response::new(Body::stream(pieces.chain(stream::pending()))))
+    });
+    let client = Client::from_service(service, "default");
+    let path = "/api/v1/pods".into();
+    let begun = tokio::time::Instant::now();
+    let mut list = client.list_items(&path, &ListOptions::default()).await.unwrap();
+    assert_eq!(list.next().await.unwrap().as_deref(), Some(&b"{}"[..]));
+    let error = list.next().await.unwrap_err();
+    assert_eq!(error.to_string(), "list /api/v1/pods: no answer within 60s");
+    assert_eq!(begun.elapsed().as_secs(), 60);
+    assert_eq!(list.next().await.unwrap(), None);
+    assert!(list.finish().await.is_err());
+}
