@@ -15,7 +15,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use kubewright_cache::{
     BoxFuture, Cached, EventHandler, FinalState, HandlerOptions, InformerOptions, Initial, ItemSink,
-    ListerWatcher, ReflectorOptions, SharedInformer, SourceError, StreamingLists, WatchStream,
+    ListerWatcher, ReflectorOptions, Registration, SharedInformer, SourceError, StreamingLists, WatchStream,
 };
 use kubewright_client::RawEvent;
 use kubewright_core::{
@@ -220,23 +220,28 @@ fn resident() -> Option<u64> {
 async fn torment(server: &Server, informer: &SharedInformer<DynamicObject>, until: Instant) {
     let mut random = fastrand::Rng::new();
     let mut ticks = 0u64;
-    let mut guest = None;
+    let mut guest: Option<(Registration, Arc<Mutex<Told>>)> = None;
     while Instant::now() < until {
         tokio::time::sleep(Duration::from_millis(1)).await;
         ticks += 1;
-        let mut state = server.0.lock();
-        for _ in 0..4 {
-            state.change(random.usize(..OBJECTS), random.u8(..) < 16);
+        {
+            let mut state = server.0.lock();
+            for _ in 0..4 {
+                state.change(random.usize(..OBJECTS), random.u8(..) < 16);
+            }
+            if ticks.is_multiple_of(150) {
+                state.forget();
+            }
         }
-        if ticks.is_multiple_of(150) {
-            state.forget();
-        }
-        drop(state);
         if ticks.is_multiple_of(100) {
-            // The handler that was there leaves.
-            let told = Arc::default();
-            let _left =
-                guest.replace(informer.add_handler(Handler(Vice::None, told), HandlerOptions::default()));
+            if let Some((registration, told)) = guest.take() {
+                registration.remove().await;
+                assert_eq!(told.lock().faults, [""; 0]);
+                assert!(told.lock().calls > 0);
+            }
+            let told: Arc<Mutex<Told>> = Arc::default();
+            let handler = Handler(Vice::None, Arc::clone(&told));
+            guest = Some((informer.add_handler(handler, HandlerOptions::default()), told));
         }
     }
 }

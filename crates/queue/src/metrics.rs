@@ -25,6 +25,12 @@ pub const RETRIES_TOTAL: &str = "workqueue_retries_total";
 /// Told of every event of a queue. Called under the queue's lock: implementations only count, and never call the
 /// queue back. Every method does nothing by default.
 pub trait Metrics: fmt::Debug + Send + Sync {
+    /// Whether anybody wants to be told. A queue asks once, when it is made, and looks at the clock less often if not.
+    /// Default: yes.
+    fn is_wanted(&self) -> bool {
+        true
+    }
+
     /// A key became due ([`ADDS_TOTAL`]).
     fn added(&self, _priority: i32) {}
 
@@ -42,7 +48,11 @@ pub trait Metrics: fmt::Debug + Send + Sync {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoMetrics;
 
-impl Metrics for NoMetrics {}
+impl Metrics for NoMetrics {
+    fn is_wanted(&self) -> bool {
+        false
+    }
+}
 
 /// The state of a queue at one moment, for gauges.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

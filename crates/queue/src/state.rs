@@ -175,7 +175,8 @@ impl<K> Linked for Slot<K> {
 /// makes it run once more. Times are arguments and should not go backwards.
 pub struct QueueState<K> {
     settings: Settings,
-    metrics: Arc<dyn Metrics>,
+    /// `None` where nobody wants them.
+    metrics: Option<Arc<dyn Metrics>>,
     limiter: Box<dyn RateLimiter<K>>,
     hasher: DefaultHashBuilder,
     index: HashTable<u32>,
@@ -238,7 +239,7 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
     pub fn new(settings: Settings, limiter: Box<dyn RateLimiter<K>>, metrics: Arc<dyn Metrics>) -> Self {
         Self {
             settings,
-            metrics,
+            metrics: Some(metrics).filter(|metrics| metrics.is_wanted()),
             limiter,
             hasher: DefaultHashBuilder::default(),
             index: HashTable::new(),
@@ -273,7 +274,9 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
 
     /// Makes a key due after a delay (at most [`MAX_DELAY`]; zero means now).
     pub fn add_after(&mut self, key: K, delay: Duration, priority: i32, now: Instant) -> Added {
-        self.metrics.retried();
+        if let Some(metrics) = &self.metrics {
+            metrics.retried();
+        }
         if delay.is_zero() {
             return self.add(key, priority, now);
         }
@@ -351,7 +354,9 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
         slot.processing = Some(now);
         self.processing.push_back(&mut self.slots, at);
         let waited = now.saturating_duration_since(ready.since);
-        self.metrics.taken(ready.priority, waited);
+        if let Some(metrics) = &self.metrics {
+            metrics.taken(ready.priority, waited);
+        }
         let taken = Taken {
             key,
             priority: ready.priority,
@@ -364,19 +369,21 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
     /// is ignored.
     pub fn done(&mut self, key: &K, now: Instant) {
         if let Some(at) = self.find(self.hasher.hash_one(key), key) {
-            self.done_slot(at, now);
+            self.done_slot(at, || now);
         }
     }
 
-    /// The same for whoever kept the slot: it stays the key's as long as the key is in work.
-    pub(crate) fn done_slot(&mut self, at: u32, now: Instant) {
+    /// The same for whoever kept the slot: it stays the key's as long as the key is in work. Only metrics want the time.
+    pub(crate) fn done_slot(&mut self, at: u32, now: impl FnOnce() -> Instant) {
         let slot = &mut self.slots[at as usize];
         let Some(since) = slot.processing.take() else {
             return;
         };
         let again = slot.ready;
         self.processing.remove(&mut self.slots, at);
-        self.metrics.finished(now.saturating_duration_since(since));
+        if let Some(metrics) = &self.metrics {
+            metrics.finished(now().saturating_duration_since(since));
+        }
         match again {
             Some(ready) => self.link(at, ready.priority),
             None => self.release_if_idle(at),
@@ -482,7 +489,9 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
         match slot.ready {
             None => {
                 slot.ready = Some(Ready { priority, since: now });
-                self.metrics.added(priority);
+                if let Some(metrics) = &self.metrics {
+                    metrics.added(priority);
+                }
                 if linked {
                     self.link(at, priority);
                 }

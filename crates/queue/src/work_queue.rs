@@ -267,7 +267,6 @@ impl<K: Eq + Hash + Clone> WorkQueue<K> {
     }
 
     fn finish(&self, slot: u32) {
-        let now = now();
         let mut inner = self.0.inner.lock();
         inner.state.done_slot(slot, now);
         let wake = inner.waiting > 0 && !inner.state.is_empty();
