@@ -155,6 +155,7 @@ async fn run(seed: u64, shards: usize) {
         bookmarks_come_late: chance(100),
         streaming_is_refused: chance(100),
         malformed_objects: chance(50),
+        shards_are_ignored: if shards > 1 { chance(101) } else { 0 },
     };
     let server = Server::new(seed, faults);
     for i in 0..random.u8(0..10) {

@@ -198,6 +198,7 @@ impl World {
             bookmarks_come_late: chance(100),
             streaming_is_refused: chance(100),
             malformed_objects: chance(50),
+            shards_are_ignored: 0,
         }
     }
 

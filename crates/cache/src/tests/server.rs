@@ -8,7 +8,9 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use futures_core::Stream;
-use kubewright_core::{ListMeta, ListOptions, Status, StatusReason, WatchEventKind};
+use kubewright_core::{
+    ListMeta, ListOptions, ShardInfo, ShardSelector, Status, StatusReason, WatchEventKind,
+};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
@@ -27,6 +29,8 @@ pub(crate) struct Faults {
     pub(crate) bookmarks_come_late: u8,
     pub(crate) streaming_is_refused: u8,
     pub(crate) malformed_objects: u8,
+    /// By a server that does not know them, of several that are asked in turn.
+    pub(crate) shards_are_ignored: u8,
 }
 
 pub(crate) struct Server(pub(crate) Mutex<State>);
@@ -42,12 +46,20 @@ pub(crate) struct State {
     /// Watches and lists from before this are too old.
     compacted: u64,
     watches: Vec<Watch>,
-    tokens: HashMap<String, (u64, VecDeque<Bytes>)>,
+    tokens: HashMap<String, Rest>,
     pub(crate) lists: u32,
     pub(crate) watched: u32,
 }
 
+/// What is left of a list, and by what it was selected.
+struct Rest {
+    version: u64,
+    items: VecDeque<Bytes>,
+    shard: Option<ShardSelector>,
+}
+
 struct Watch {
+    shard: Option<ShardSelector>,
     /// Where it starts.
     from: u64,
     /// The bookmark that ends its initial state is still to come.
@@ -71,23 +83,27 @@ impl State {
         let breaks = self.faults.watches_break;
         let random = &mut self.random;
         let version = self.version;
-        self.watches.retain(|Watch { from, events, .. }| {
-            if version <= *from {
-                return true;
-            }
-            if random.u8(0..100) < breaks {
-                match random.u8(0..4) {
-                    0 => drop(events.send(Err(SourceError::Transport {
-                        message: "reset".into(),
-                    }))),
-                    1 => drop(events.send(Ok(error_event(StatusReason::InternalError, "oops")))),
-                    2 => drop(events.send(Ok(error_event(StatusReason::Expired, "too old")))),
-                    _ => {}
+        self.watches.retain(
+            |Watch {
+                 from, events, shard, ..
+             }| {
+                if version <= *from || !is_in(shard.as_ref(), uid) {
+                    return true;
                 }
-                return false;
-            }
-            events.send(Ok(event.clone())).is_ok()
-        });
+                if random.u8(0..100) < breaks {
+                    match random.u8(0..4) {
+                        0 => drop(events.send(Err(SourceError::Transport {
+                            message: "reset".into(),
+                        }))),
+                        1 => drop(events.send(Ok(error_event(StatusReason::InternalError, "oops")))),
+                        2 => drop(events.send(Ok(error_event(StatusReason::Expired, "too old")))),
+                        _ => {}
+                    }
+                    return false;
+                }
+                events.send(Ok(event.clone())).is_ok()
+            },
+        );
     }
 
     pub(crate) fn put(&mut self, key: &str) {
@@ -176,6 +192,12 @@ impl State {
         })
     }
 
+    /// By what the server selects, if it is one that does.
+    fn shard(&mut self, options: &ListOptions) -> Option<ShardSelector> {
+        let shard = options.shard_selector.clone()?;
+        (!self.chance(self.faults.shards_are_ignored)).then_some(shard)
+    }
+
     fn list(&mut self, options: &ListOptions) -> Result<RawList, SourceError> {
         self.lists += 1;
         self.request(options)?;
@@ -184,16 +206,22 @@ impl State {
         } else {
             usize::try_from(options.limit).unwrap()
         };
-        let (version, mut rest) = if options.continue_token.is_empty() {
+        let mut rest = if options.continue_token.is_empty() {
+            let shard = self.shard(options);
             let mut items: VecDeque<Bytes> = self
                 .objects
                 .iter()
+                .filter(|(_, (uid, _))| is_in(shard.as_ref(), uid))
                 .map(|(key, (uid, version))| Bytes::from(json(key, uid, *version)))
                 .collect();
             if self.chance(self.faults.malformed_objects) {
                 items.push_front(Bytes::from_static(b"{\"metadata\":{\"name\":7}}"));
             }
-            (self.version, items)
+            Rest {
+                version: self.version,
+                items,
+                shard,
+            }
         } else {
             let kept = self.tokens.remove(&options.continue_token);
             kept.ok_or_else(|| {
@@ -203,21 +231,23 @@ impl State {
                 )
             })?
         };
-        let items: Vec<_> = (0..limit).map_while(|_| rest.pop_front()).collect();
-        let continue_token = if rest.is_empty() {
+        let items: Vec<_> = (0..limit).map_while(|_| rest.items.pop_front()).collect();
+        let continue_token = if rest.items.is_empty() {
             String::new()
         } else {
             format!("token-{}", self.random.u64(..))
         };
-        if !rest.is_empty() {
-            self.tokens.insert(continue_token.clone(), (version, rest));
-        }
         let metadata = ListMeta {
-            resource_version: version.to_string(),
-            continue_token,
+            resource_version: rest.version.to_string(),
+            continue_token: continue_token.clone(),
             remaining_item_count: None,
-            shard_info: None,
+            shard_info: rest.shard.as_ref().map(|shard| ShardInfo {
+                selector: shard.to_string(),
+            }),
         };
+        if !rest.items.is_empty() {
+            self.tokens.insert(continue_token, rest);
+        }
         Ok(RawList { metadata, items })
     }
 
@@ -228,11 +258,13 @@ impl State {
         let mut from = 0;
         let mut owes_end = false;
         let send = |event: RawEvent| drop(sender.send(Ok(event)));
+        let shard = self.shard(options);
         if options.send_initial_events == Some(true) {
             if self.chance(self.faults.streaming_is_refused) {
                 return Err(failure(StatusReason::Invalid, "sendInitialEvents is forbidden"));
             }
-            for (key, (uid, version)) in &self.objects {
+            let objects = self.objects.iter();
+            for (key, (uid, version)) in objects.filter(|(_, (uid, _))| is_in(shard.as_ref(), uid)) {
                 send(RawEvent {
                     kind: WatchEventKind::Added,
                     object: Bytes::from(json(key, uid, *version)),
@@ -255,16 +287,26 @@ impl State {
             }
             self.log
                 .iter()
-                .filter(|(version, _)| *version > from)
+                .filter(|(version, event)| *version > from && is_in(shard.as_ref(), &uid_of(event)))
                 .for_each(|(_, event)| send(event.clone()));
         }
         self.watches.push(Watch {
+            shard,
             from,
             owes_end,
             events: sender,
         });
         Ok(Box::pin(Events(receiver)))
     }
+}
+
+fn is_in(shard: Option<&ShardSelector>, uid: &str) -> bool {
+    shard.is_none_or(|shard| shard.matches(uid, ""))
+}
+
+fn uid_of(event: &RawEvent) -> String {
+    let object: serde_json::Value = serde_json::from_slice(&event.object).unwrap();
+    object["metadata"]["uid"].as_str().unwrap().to_owned()
 }
 
 trait Into504 {

@@ -134,8 +134,11 @@ pub(crate) struct Membership {
     version: Option<String>,
     /// What is to be found out before the next write: whether the own lease is as it was left.
     doubt: bool,
-    /// The members by which the own lease claims; none if it claims nothing.
+    /// The members by which the own lease claims, or did when this replica wrote it last; none if it claims nothing. All
+    /// that is held or drained is claimed by them.
     claimed: Vec<Arc<str>>,
+    /// Whether that is what the lease says: otherwise somebody changed it by hand.
+    stands: bool,
     /// The members as of the last list.
     target: Vec<Arc<str>>,
     share: Share,
@@ -179,6 +182,7 @@ impl Membership {
             version: None,
             doubt: true,
             claimed: Vec::new(),
+            stands: true,
             target: Vec::new(),
             share: Share::default(),
             leaving: false,
@@ -247,7 +251,7 @@ impl Membership {
     /// Whether the lease is to say something else than it does, and may.
     fn has_news(&self) -> bool {
         let drained = self.share.draining.is_empty();
-        drained && !self.doubt && (self.leaving || self.target != self.claimed)
+        !self.doubt && (!self.stands || (drained && (self.leaving || self.target != self.claimed)))
     }
 
     fn rest(&mut self, now: Instant) {
@@ -303,6 +307,7 @@ impl Membership {
             Ok(version) => {
                 self.version = Some(version);
                 self.claimed = write.members;
+                self.stands = true;
                 if write.hold == Hold::Released {
                     self.stage = Stage::Left;
                     return effects.push(Effect::Left);
@@ -368,17 +373,11 @@ impl Membership {
         if let Some(own) = own {
             self.others.remove(&self.name);
             self.version = Some(own.version);
-            // A write of which nothing was heard, or somebody's hand.
-            self.claimed = match own.claim {
-                Claim::Members(members) => members,
-                Claim::Unreadable => Vec::new(),
-            };
-            let claimed = self.rings.share(&self.claimed, &self.name);
-            return self.give_up(&HashRanges::all().without(&claimed));
+            return self.own_claim(&own.claim);
         }
         if self.version.take().is_some() {
+            // What still runs is claimed again, by a lease of its own.
             self.forfeit();
-            self.claimed = Vec::new();
         }
         // A lease of an earlier run that is over is taken over.
         if let Some(earlier) = self.others.get(&self.name)
@@ -390,6 +389,24 @@ impl Membership {
         }
     }
 
+    fn own_claim(&mut self, claim: &Claim) {
+        let Claim::Members(members) = claim else {
+            // Which others take for a claim of everything.
+            self.stands = false;
+            return;
+        };
+        let claimed = self.rings.share(members, &self.name);
+        let mine = self.share.held.union(&self.share.draining);
+        if mine.without(&claimed).is_empty() {
+            // What it was, or a write of which nothing was heard.
+            self.claimed.clone_from(members);
+            self.stands = true;
+        } else {
+            self.stands = false;
+            self.give_up(&HashRanges::all().without(&claimed));
+        }
+    }
+
     /// After a list: gives up what belongs to others now, takes what nobody else claims, and says what comes next.
     fn go_on(&mut self, started: Instant, renewed: bool, now: Instant, effects: &mut Vec<Effect>) {
         let wanted = match self.leaving {
@@ -397,7 +414,7 @@ impl Membership {
             false => self.rings.share(&self.target, &self.name),
         };
         self.give_up(&HashRanges::all().without(&wanted));
-        if self.share.until.is_some() {
+        if self.share.until.is_some() && self.stands {
             let claimed = self.rings.share(&self.claimed, &self.name);
             let others = self.claimed_by_others(started);
             let free = claimed

@@ -467,7 +467,7 @@ impl World {
             0 => 0,
             count => living[self.random.usize(0..count)],
         };
-        let kind = self.random.u8(0..12);
+        let kind = self.random.u8(0..13);
         if living.is_empty() || (kind < 4 && living.len() < 6) {
             // Now and then somebody has the name of another, or of one that went.
             let name = format!("replica-{}", self.random.usize(0..names));
@@ -497,7 +497,25 @@ impl World {
                 self.note(&format!("replica {by} is cut off: {cut_off}"));
                 self.replicas[by].cut_off = cut_off;
             }
-            _ => {}
+            _ => self.meddle(),
+        }
+    }
+
+    /// Somebody writes to a lease by hand, and at times makes its claim unreadable.
+    fn meddle(&mut self) {
+        let names: Vec<_> = self.leases.keys().cloned().collect();
+        if names.is_empty() {
+            return;
+        }
+        let name = &names[self.random.usize(0..names.len())];
+        self.note(&format!("somebody writes to the lease of {name}"));
+        self.count += 1;
+        let scramble = self.random.bool();
+        if let Some(lease) = self.leases.get_mut(name) {
+            lease.version = self.count.to_string();
+            if scramble {
+                lease.claim = Claim::Unreadable;
+            }
         }
     }
 
