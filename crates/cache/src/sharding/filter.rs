@@ -169,3 +169,107 @@ impl<K: 'static, H: ShardedHandler<K>> EventHandler<K> for Filter<K, H> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Pod;
+    use kubewright_core::Scope;
+
+    use super::*;
+    use crate::sharding::key::ShardKey;
+    use crate::sharding::shard::tests::Hand;
+    use crate::tests::pods;
+
+    #[derive(Default)]
+    struct Calls(Mutex<Vec<String>>);
+
+    impl Calls {
+        fn call(&self, what: &str, object: &Cached<Pod>) {
+            let call = format!("{what} {}@{}", object.name(), object.resource_version());
+            self.0.lock().push(call);
+        }
+    }
+
+    impl EventHandler<Pod> for Calls {
+        fn on_add(&self, object: &Cached<Pod>, initial: Initial) {
+            self.call(if initial == Initial::Yes { "initial" } else { "add" }, object);
+        }
+        fn on_update(&self, old: &Cached<Pod>, new: &Cached<Pod>) {
+            self.call(&format!("update {} to", old.resource_version()), new);
+        }
+        fn on_delete(&self, object: &Cached<Pod>, _: FinalState) {
+            self.call("delete", object);
+        }
+    }
+
+    impl ShardedHandler<Pod> for Calls {
+        fn on_released(&self, object: &Cached<Pod>) {
+            self.call("release", object);
+        }
+    }
+
+    /// A pod of this name and version that `owner` controls.
+    fn pod(name: &str, version: u32, owner: &str) -> Cached<Pod> {
+        let owner = format!(
+            r#"{{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"{owner}","uid":"u","controller":true}}"#
+        );
+        let json = format!(
+            r#"{{"metadata":{{"name":"{name}","namespace":"n","uid":"u-{name}","resourceVersion":"{version}","ownerReferences":[{owner}]}}}}"#
+        );
+        Cached::from_json(json.as_bytes()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_a_handler_is_told() {
+        let mut hand = Hand::new();
+        let by = ShardBy::Controller {
+            resource: pods(),
+            owners: Scope::Namespaced,
+        };
+        let keys = |owners: &[&str]| -> Vec<ShardKey> {
+            owners.iter().map(|owner| by.key(&pod("x", 1, owner))).collect()
+        };
+        let filter = Filter {
+            shard: hand.shard.clone(),
+            by: by.clone(),
+            handler: Calls::default(),
+            told: Mutex::default(),
+        };
+        let told = |filter: &Filter<Pod, Calls>| std::mem::take(&mut *filter.handler.0.lock());
+        let again =
+            |objects: &[&Cached<Pod>]| objects.iter().for_each(|object| filter.on_update(object, object));
+        hand.hold(&keys(&["mine", "late"]));
+        let (a, b) = (pod("a", 1, "mine"), pod("b", 2, "other"));
+        filter.on_add(&a, Initial::Yes);
+        filter.on_add(&b, Initial::Yes);
+        assert_eq!(told(&filter), ["initial a@1"]);
+        // Changes, a resync, and objects that change hands with their controllers.
+        let (a3, b4) = (pod("a", 3, "mine"), pod("b", 4, "other"));
+        filter.on_update(&a, &a3);
+        filter.on_update(&b, &b4);
+        again(&[&a3, &b4]);
+        assert_eq!(told(&filter), ["update 1 to a@3", "update 3 to a@3"]);
+        let (a5, b6) = (pod("a", 5, "other"), pod("b", 6, "mine"));
+        filter.on_update(&a3, &a5);
+        filter.on_update(&b4, &b6);
+        assert_eq!(told(&filter), ["release a@3", "add b@6"]);
+        // Another share: everything is shown again.
+        hand.hold(&keys(&["other", "mine"]));
+        again(&[&a5, &b6]);
+        assert_eq!(told(&filter), ["add a@5"]);
+        again(&[&a5, &b6]);
+        assert_eq!(told(&filter), ["update 5 to a@5", "update 6 to b@6"]);
+        hand.hold(&keys(&["mine"]));
+        // A change that comes before it is shown again.
+        let b7 = pod("b", 7, "mine");
+        filter.on_update(&b6, &b7);
+        again(&[&a5, &b7]);
+        assert_eq!(
+            told(&filter),
+            ["update 6 to b@7", "release a@5", "update 7 to b@7"]
+        );
+        filter.on_delete(&a5, FinalState::Known);
+        filter.on_delete(&b7, FinalState::Known);
+        assert_eq!(told(&filter), ["delete b@7"]);
+    }
+}

@@ -106,6 +106,10 @@ impl Shard {
     pub fn join(client: &Client, options: RingOptions) -> Self {
         let shared = Arc::new(Shared::new());
         tokio::spawn(keeper::keep(client.clone(), options, Arc::clone(&shared)));
+        Self::of(shared)
+    }
+
+    fn of(shared: Arc<Shared>) -> Self {
         Self {
             handle: Arc::new(Handle { shared }),
         }
@@ -290,5 +294,119 @@ impl fmt::Debug for InHand {
             .field("key", &self.key)
             .field("revoked", &self.is_revoked())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::time::Duration;
+
+    use kubewright_core::{ApiResource, ObjectKey};
+    use tokio::time::{advance, timeout};
+
+    use super::*;
+    use crate::sharding::hash_ranges::HashRanges;
+    use crate::tests::pods;
+
+    /// A shard whose share a test sets.
+    pub(in crate::sharding) struct Hand {
+        pub(in crate::sharding) shard: Shard,
+        generation: u64,
+    }
+
+    impl Hand {
+        pub(in crate::sharding) fn new() -> Self {
+            Self {
+                shard: Shard::of(Arc::new(Shared::new())),
+                generation: 0,
+            }
+        }
+
+        /// Holds these keys, and drains those, for so many seconds.
+        fn set(&self, held: &[ShardKey], draining: &[ShardKey], seconds: u64) {
+            let ranges = |keys: &[ShardKey]| {
+                HashRanges::from_ranges(keys.iter().map(|key| (key.hash(), key.hash())).collect())
+            };
+            self.shard.handle.shared.set(Share {
+                generation: self.generation,
+                held: ranges(held),
+                draining: ranges(draining),
+                until: (seconds > 0).then(|| (Instant::now() + Duration::from_secs(seconds)).into_std()),
+            });
+        }
+
+        /// Holds these keys from now on.
+        pub(in crate::sharding) fn hold(&mut self, keys: &[ShardKey]) {
+            self.generation += 1;
+            self.set(keys, &[], 3600);
+        }
+
+        fn drained(&self) -> Option<u64> {
+            self.shard.handle.shared.drained()
+        }
+    }
+
+    fn key(name: &str) -> ShardKey {
+        let pods: ApiResource = pods();
+        ShardKey::of(&pods, &ObjectKey::parse(name))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_drained_is_done_when_nobody_works_on_it() {
+        let (a, b) = (key("n/a"), key("n/b"));
+        let hand = Hand::new();
+        assert!(hand.shard.begin(a).is_none(), "nothing at first");
+        hand.set(&[a, b], &[], 10);
+        let (one, two) = (hand.shard.begin(a).unwrap(), hand.shard.begin(a).unwrap());
+        let other = hand.shard.begin(b).unwrap();
+        assert_eq!(hand.drained(), None);
+        hand.set(&[b], &[a], 10);
+        assert!(hand.shard.begin(a).is_none(), "it is not taken any more");
+        assert!(!one.is_revoked(), "what runs may end");
+        assert!(hand.shard.owns(b) && !hand.shard.owns(a));
+        drop(one);
+        assert_eq!(hand.drained(), None);
+        drop(two);
+        assert_eq!(hand.drained(), Some(0));
+        drop(other);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_ends_with_its_term() {
+        let a = key("n/a");
+        let second = Duration::from_secs(1);
+        let hand = Hand::new();
+        hand.set(&[a], &[], 10);
+        let work = hand.shard.begin(a).unwrap();
+        // Renewed in time.
+        advance(8 * second).await;
+        hand.set(&[a], &[], 10);
+        assert!(timeout(9 * second, work.revoked()).await.is_err());
+        // Nobody tells it that the time is over.
+        timeout(2 * second, work.revoked()).await.unwrap();
+        assert!(work.is_revoked() && hand.shard.begin(a).is_none());
+        // Another term is not that in which it began, even if nobody looked in between.
+        hand.set(&[a], &[], 10);
+        assert!(work.is_revoked());
+        timeout(second, work.revoked()).await.unwrap();
+        let new = hand.shard.begin(a).unwrap();
+        assert!(!new.is_revoked());
+        hand.set(&[], &[a], 0);
+        hand.set(&[a], &[], 10);
+        assert!(new.is_revoked(), "lost and taken again");
+        timeout(second, new.revoked()).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn who_is_waited_for_leaves() {
+        let hand = Hand::new();
+        let left = hand.shard.leave();
+        hand.shard.handle.shared.leave.notified().await;
+        hand.shard.handle.shared.has_left();
+        left.await;
+        hand.shard.leave().await;
+        let shared = Arc::clone(&hand.shard.handle.shared);
+        drop(hand);
+        shared.leave.notified().await;
     }
 }
