@@ -240,6 +240,7 @@ async fn replicas_come_and_go_and_no_object_has_two() {
     let c = join(&cluster, "c", &world, &hands);
     let three = shared_out(&world, &["a", "b", "c"]).await;
     together(&three);
+    assert_eq!(a.shard.status().members, ["a", "b", "c"].map(Arc::from));
     assert!(
         three["a"].is_subset(&alone["a"]),
         "nothing moves to those that were there"

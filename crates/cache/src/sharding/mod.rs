@@ -116,6 +116,6 @@ mod timing;
 pub use self::filter::{ShardedHandler, ShardedRegistration};
 pub use self::key::{ShardBy, ShardKey};
 pub use self::lease::{CLAIM_ANNOTATION, INCARNATION_ANNOTATION, RING_LABEL};
-pub use self::shard::{InHand, RingOptions, Shard};
+pub use self::shard::{InHand, RingOptions, Shard, ShardStatus};
 pub use self::source::ShardedSource;
 pub use self::timing::{InvalidTiming, RingTiming};

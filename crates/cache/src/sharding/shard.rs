@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
+use super::hash_ranges::HashRanges;
 use super::keeper;
 use super::key::ShardKey;
 use super::membership::Share;
@@ -150,14 +151,18 @@ impl Shard {
         *self.handle.shared.generations.borrow()
     }
 
-    /// The part of all keys that the replica has, from 0 to 1: for metrics.
+    /// How the replica fares.
     #[must_use]
-    pub fn fraction(&self) -> f64 {
+    pub fn status(&self) -> ShardStatus {
         let state = self.handle.shared.state.lock();
-        if state.is_over() {
-            0.0
-        } else {
-            state.share.held.fraction()
+        let part = |ranges: &HashRanges| if state.is_over() { 0.0 } else { ranges.fraction() };
+        ShardStatus {
+            members: state.share.members.clone(),
+            generation: state.share.generation,
+            held: part(&state.share.held),
+            draining: state.share.draining.fraction(),
+            in_hand: state.running.values().sum(),
+            until: state.share.until.filter(|_| !state.is_over()),
         }
     }
 
@@ -176,13 +181,26 @@ impl Shard {
 
 impl fmt::Debug for Shard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.handle.shared.state.lock();
-        f.debug_struct("Shard")
-            .field("fraction", &state.share.held.fraction())
-            .field("generation", &state.share.generation)
-            .field("running", &state.running.len())
-            .finish_non_exhaustive()
+        f.debug_tuple("Shard").field(&self.status()).finish()
     }
+}
+
+/// How a replica of a ring fares, for metrics and for people.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ShardStatus {
+    /// The names of the replicas among whom keys are shared out, as this one sees it, in order.
+    pub members: Vec<Arc<str>>,
+    /// Counts changes of what the replica holds.
+    pub generation: u64,
+    /// The part of all keys that it may work on, from 0 to 1.
+    pub held: f64,
+    /// The part of all keys that it gives up as soon as nothing runs of them: where this stays above 0, work hangs.
+    pub draining: f64,
+    /// How much work it has in hand.
+    pub in_hand: usize,
+    /// When it stops unless it renews its lease before; `None` if it holds none.
+    pub until: Option<std::time::Instant>,
 }
 
 impl State {
@@ -305,7 +323,6 @@ pub(super) mod tests {
     use tokio::time::{advance, timeout};
 
     use super::*;
-    use crate::sharding::hash_ranges::HashRanges;
     use crate::tests::pods;
 
     /// A shard whose share a test sets.
@@ -332,6 +349,7 @@ pub(super) mod tests {
                 held: ranges(held),
                 draining: ranges(draining),
                 until: (seconds > 0).then(|| (Instant::now() + Duration::from_secs(seconds)).into_std()),
+                members: Vec::new(),
             });
         }
 
@@ -366,6 +384,8 @@ pub(super) mod tests {
         assert!(hand.shard.owns(b) && !hand.shard.owns(a));
         drop(one);
         assert_eq!(hand.drained(), None);
+        let status = hand.shard.status();
+        assert_eq!((status.in_hand, status.draining > 0.0), (2, true), "{status:?}");
         drop(two);
         assert_eq!(hand.drained(), Some(0));
         drop(other);

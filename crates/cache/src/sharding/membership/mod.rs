@@ -120,6 +120,8 @@ pub(crate) struct Share {
     pub(crate) draining: HashRanges,
     /// Nothing at all may run from then on; `None`: now.
     pub(crate) until: Option<Instant>,
+    /// The replicas among whom the last list found the keys shared out, this one included.
+    pub(crate) members: Vec<Arc<str>>,
 }
 
 /// One replica of a ring.
@@ -139,8 +141,6 @@ pub(crate) struct Membership {
     claimed: Vec<Arc<str>>,
     /// Whether that is what the lease says: otherwise somebody changed it by hand.
     stands: bool,
-    /// The members as of the last list.
-    target: Vec<Arc<str>>,
     share: Share,
     leaving: bool,
     rings: Rings,
@@ -183,7 +183,6 @@ impl Membership {
             doubt: true,
             claimed: Vec::new(),
             stands: true,
-            target: Vec::new(),
             share: Share::default(),
             leaving: false,
             rings: Rings::default(),
@@ -219,7 +218,7 @@ impl Membership {
                     self.listed(leases, started, now, &mut effects);
                     self.go_on(started, renewed, now, &mut effects);
                 }
-                None => self.rest(now),
+                None => self.failed(now, &mut effects),
             },
             (stage, event) => {
                 match event {
@@ -251,7 +250,7 @@ impl Membership {
     /// Whether the lease is to say something else than it does, and may.
     fn has_news(&self) -> bool {
         let drained = self.share.draining.is_empty();
-        !self.doubt && (!self.stands || (drained && (self.leaving || self.target != self.claimed)))
+        !self.doubt && (!self.stands || (drained && (self.leaving || self.share.members != self.claimed)))
     }
 
     fn rest(&mut self, now: Instant) {
@@ -280,11 +279,21 @@ impl Membership {
             members: match keep {
                 _ if release => Vec::new(),
                 true => self.claimed.clone(),
-                false => self.target.clone(),
+                false => self.share.members.clone(),
             },
         };
         effects.push(Effect::Write(write.clone()));
         self.stage = Stage::Writing { started: now, write };
+    }
+
+    /// The server cannot be reached, or says no.
+    fn failed(&mut self, now: Instant, effects: &mut Vec<Effect>) {
+        if self.leaving && self.share.until.is_none() && self.share.draining.is_empty() {
+            // Nothing is held or runs any more, and others learn it from the time.
+            self.stage = Stage::Left;
+            return effects.push(Effect::Left);
+        }
+        self.rest(now);
     }
 
     fn list(&mut self, renewed: bool, now: Instant, effects: &mut Vec<Effect>) {
@@ -316,14 +325,9 @@ impl Membership {
                 self.share.until = Some(until).filter(|until| *until > now);
                 self.list(self.share.until.is_some(), now, effects);
             }
-            Err(_) if self.leaving && self.share.until.is_none() => {
-                // Nothing is held any more, and others learn it from the time.
-                self.stage = Stage::Left;
-                effects.push(Effect::Left);
-            }
             Err(_) => {
                 self.doubt = true;
-                self.rest(now);
+                self.failed(now, effects);
             }
         }
     }
@@ -364,7 +368,7 @@ impl Membership {
         let names = self.others.values().filter(alive).map(|other| &other.record.name);
         let mut target: Vec<_> = names.chain([&self.name]).cloned().collect();
         target.sort_unstable();
-        self.target = target;
+        self.share.members = target;
         self.tidy(started, effects);
     }
 
@@ -411,7 +415,7 @@ impl Membership {
     fn go_on(&mut self, started: Instant, renewed: bool, now: Instant, effects: &mut Vec<Effect>) {
         let wanted = match self.leaving {
             true => HashRanges::default(),
-            false => self.rings.share(&self.target, &self.name),
+            false => self.rings.share(&self.share.members, &self.name),
         };
         self.give_up(&HashRanges::all().without(&wanted));
         if self.share.until.is_some() && self.stands {
@@ -445,7 +449,7 @@ impl Membership {
 
     /// The first of the living removes leases that have been over for long.
     fn tidy(&self, at: Instant, effects: &mut Vec<Effect>) {
-        if self.target.first() != Some(&self.name) || self.leaving {
+        if self.share.members.first() != Some(&self.name) || self.leaving {
             return;
         }
         for (name, other) in &self.others {

@@ -628,3 +628,16 @@ fn what_need_not_move_stays() {
     world.run(120 * SECOND);
     assert_eq!(world.lease_count(), 2);
 }
+
+#[test]
+fn who_is_cut_off_leaves_all_the_same() {
+    for joined in [20 * SECOND, 0] {
+        let mut world = World::new(2, CALM);
+        let by = world.join("a");
+        world.run(joined);
+        world.replicas[by].cut_off = true;
+        world.leave(by);
+        world.run(20 * SECOND);
+        assert!(world.living().is_empty(), "{}", world.trace);
+    }
+}
