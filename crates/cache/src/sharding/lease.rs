@@ -19,6 +19,9 @@ pub const CLAIM_ANNOTATION: &str = "sharding.kubewright.dev/claim";
 /// The annotation that tells one run of a replica from another.
 pub const INCARNATION_ANNOTATION: &str = "sharding.kubewright.dev/incarnation";
 
+/// Most replicas of a ring. What claims by more is taken for a claim of everything.
+pub const MAX_REPLICAS: usize = 1000;
+
 /// How a ring is laid out: FNV-1a, mixed, with a hundred places for each replica. Another layout gets another name, and
 /// replicas that do not know it take it for a claim of everything.
 const LAYOUT: &str = "v1:";
@@ -53,7 +56,11 @@ fn read_claim(text: Option<&str>) -> Claim {
         return Claim::Unreadable;
     };
     let names = names.split(',').filter(|name| !name.is_empty());
-    Claim::Members(names.map(Arc::from).collect())
+    let names: Vec<_> = names.take(MAX_REPLICAS + 1).map(Arc::from).collect();
+    if names.len() > MAX_REPLICAS {
+        return Claim::Unreadable;
+    }
+    Claim::Members(names)
 }
 
 fn claim_text(members: &[Arc<str>]) -> String {
@@ -149,6 +156,9 @@ mod tests {
         for (text, expect) in rows {
             assert_eq!(read_claim(text), expect, "{text:?}");
         }
+        let many = format!("v1:{}", vec!["a"; MAX_REPLICAS].join(","));
+        assert_ne!(read_claim(Some(&many)), Claim::Unreadable);
+        assert_eq!(read_claim(Some(&format!("{many},a"))), Claim::Unreadable);
         // A lease that somebody made without a holder is nobody's.
         let lease = Lease {
             metadata: ObjectMeta {

@@ -24,7 +24,8 @@
 //! Any other server sends everything to each range. That is dropped after a look at the metadata, which is cheap beside
 //! taking an object in but not free, and the server sends it all the same; so leave `shards` at one there. Where the
 //! server does select, a range in which nothing happens learns how far the server has got from bookmarks only, about
-//! once a minute, and the informer's version is as late.
+//! once a minute, and the informer's version is as late: a read that waits for a deletion to be seen waits
+//! as long.
 //!
 //! # A fixed range for each replica
 //!
@@ -115,7 +116,7 @@ mod timing;
 
 pub use self::filter::{ShardedHandler, ShardedRegistration};
 pub use self::key::{ShardBy, ShardKey};
-pub use self::lease::{CLAIM_ANNOTATION, INCARNATION_ANNOTATION, RING_LABEL};
+pub use self::lease::{CLAIM_ANNOTATION, INCARNATION_ANNOTATION, MAX_REPLICAS, RING_LABEL};
 pub use self::shard::{InHand, RingOptions, Shard, ShardStatus};
 pub use self::source::ShardedSource;
-pub use self::timing::{InvalidTiming, RingTiming};
+pub use self::timing::{InvalidTiming, MAX_LEASE, RingTiming};

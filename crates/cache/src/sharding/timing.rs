@@ -11,11 +11,14 @@ pub struct RingTiming {
     retry_period: Duration,
 }
 
+/// The longest time of a lease: a day.
+pub const MAX_LEASE: Duration = Duration::from_secs(24 * 3600);
+
 /// Times that do not go together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a lease of {lease_duration:?} has to last longer than the renew deadline of {renew_deadline:?}, and that longer than twice the \
-     retry period of {retry_period:?}, which is not 0"
+     retry period of {retry_period:?}, which is not 0; and no lease lasts longer than {MAX_LEASE:?}"
 )]
 #[non_exhaustive]
 pub struct InvalidTiming {
@@ -37,13 +40,18 @@ impl RingTiming {
     ///
     /// # Errors
     ///
-    /// When each is not longer than the next, the last one taken twice, or the last is 0.
+    /// When each is not longer than the next, the last one taken twice, when the last is 0, or the first is more than
+    /// [`MAX_LEASE`].
     pub fn new(
         lease_duration: Duration,
         renew_deadline: Duration,
         retry_period: Duration,
     ) -> Result<Self, InvalidTiming> {
-        if retry_period.is_zero() || renew_deadline <= retry_period * 2 || lease_duration <= renew_deadline {
+        let fit = !retry_period.is_zero()
+            && renew_deadline > retry_period.saturating_mul(2)
+            && lease_duration > renew_deadline
+            && lease_duration <= MAX_LEASE;
+        if !fit {
             return Err(InvalidTiming {
                 lease_duration,
                 renew_deadline,
@@ -88,5 +96,36 @@ impl Default for RingTiming {
             renew_deadline: Duration::from_secs(10),
             retry_period: Duration::from_secs(2),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_go_together() {
+        let seconds = Duration::from_secs;
+        let day = MAX_LEASE;
+        let rows = [
+            (seconds(15), seconds(10), seconds(2), true),
+            (day, seconds(10), seconds(2), true),
+            (day + seconds(1), seconds(10), seconds(2), false),
+            (Duration::MAX, Duration::MAX, Duration::MAX, false),
+            (seconds(10), seconds(10), seconds(2), false),
+            (seconds(15), seconds(4), seconds(2), false),
+            (seconds(15), seconds(10), Duration::ZERO, false),
+        ];
+        for (lease, deadline, retry, fit) in rows {
+            let timing = RingTiming::new(lease, deadline, retry);
+            assert_eq!(timing.is_ok(), fit, "{lease:?} {deadline:?} {retry:?}");
+        }
+        let default = RingTiming::default();
+        let same = RingTiming::new(
+            default.lease_duration(),
+            default.renew_deadline(),
+            default.retry_period(),
+        );
+        assert_eq!(same, Ok(default));
     }
 }
