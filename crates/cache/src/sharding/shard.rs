@@ -47,8 +47,10 @@ impl RingOptions {
 ///
 /// Whatever happens to replicas, network and server, no key is in the hands of two replicas at once, as long as work
 /// on a key happens between [`begin`](Self::begin) and the drop of what it returns, and stops when that is
-/// [revoked](InHand::revoked). Two things are beyond its reach: a process that was stopped for longer than its lease in
-/// the midst of a request to somewhere else, and a lease that somebody removes by hand at the moment when a replica joins.
+/// [revoked](InHand::revoked). Three things are beyond its reach: a process that was stopped for longer than its lease in
+/// the midst of a request to somewhere else, and finishes that; a machine that was suspended, where the clock of the process
+/// stood still meanwhile, as on Linux; and a lease that somebody removes by hand just when a replica joins. Whoever must be
+/// safe from these as well makes writes that fail when the object is not as it was read.
 ///
 /// A handle: clones stand for the same replica, which leaves the ring when the last is dropped. Who ends the process
 /// afterwards awaits [`leave`](Self::leave), so that others need not wait for the lease to run out.
