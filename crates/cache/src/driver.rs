@@ -96,7 +96,7 @@ impl Driver {
         }
     }
 
-    fn apply(&self, batch: Batch) {
+    pub(crate) fn apply(&self, batch: Batch) {
         let Some(merge) = &self.merge else {
             return self.core.apply(self.range, batch);
         };
