@@ -32,6 +32,7 @@ impl<K: 'static> SharedInformer<K> {
     /// decided by [`Shard::begin`] alone.
     ///
     /// The informer itself sees all objects, so that nothing has to be fetched when a replica takes over from another.
+    /// The registration is a holder of the shard: the replica does not leave its ring by itself before that is dropped.
     ///
     /// # Panics
     ///
