@@ -8,18 +8,18 @@
 //! | a restored server rewinds versions, and changes are missed (kubernetes#107457) | `model::any_schedule_keeps_its_promises`, `informer::every_history_converges` |
 //! | a connection that is half open holds an informer up (client-go#374, kubernetes#65012) | [`a_silent_connection_is_given_up`] |
 //! | the bookmark that ends a streaming list never comes (kubernetes#135895, #129408) | `reflector::streaming_lists`; for all informers of a resource `lifecycle::that_lists_cannot_be_streamed_is_found_out_once` |
-//! | a filter around a watch drops bookmarks (kube-state-metrics#2973, #1390) | `sharding` keeps them: its tests of sources |
+//! | a filter around a watch drops bookmarks (kube-state-metrics#2973, #1390) | `sharding::source::tests::a_dropped_event_becomes_a_bookmark` |
 //! | one object keeps the whole list it came in in memory (kubernetes#113305, client-go#1138) | [`a_stored_object_does_not_hold_its_page`] |
 //! | a transform changes what others read (kubernetes#124337) | `store::a_transform_owns_the_bytes_before_anyone_sees_them` |
-//! | a slow handler has a buffer without end (kubernetes#103789, #121474) | `listener::a_slow_handler_is_told_the_difference`, `soak` |
+//! | a slow handler has a buffer without end (kubernetes#103789, #121474) | `listener::a_slow_handler_is_told_the_difference`, `soak::memory_stays_flat` |
 //! | readers keep the writer of the store waiting (kubernetes#130767) | `store::index_functions_keep_no_reader_waiting` |
-//! | a list anew doubles the memory (client-go#1377, kube-rs#1209, #1487) | `store::what_is_stored_is_not_copied_again`, `soak` |
+//! | a list anew doubles the memory (client-go#1377, kube-rs#1209, #1487) | `store::what_is_stored_is_not_copied_again`, `soak::memory_stays_flat` |
 //! | a queue that is shut down twice panics or hangs (controller-runtime#3239, #3538) | the queue's `interleavings::shutdowns_at_once_all_end` |
-//! | low priorities never have their turn (controller-runtime#3496) | the queue's `low_priorities_get_their_share_and_no_more` |
+//! | low priorities never have their turn (controller-runtime#3496) | the queue's `tests::low_priorities_get_their_share_and_no_more` |
 //! | what is forbidden, or not there, is waited for in silence (controller-runtime#1653) | [`what_is_forbidden_is_said`] |
 //! | a kind that went away is asked for without end (controller-runtime#1884, #2983) | [`a_kind_may_go_and_come_back`]; informers that nobody holds stop: `informer::one_informer_for_all_who_ask_for_the_same` |
 //! | all secrets of a cluster in memory (argocd-operator, cass-operator#947) | scopes and metadata alone: `client::metadata_alone_is_another_informer` |
-//! | an addition leaves the delayed one behind, which runs once more (kubernetes#126027) | the queue's `delays` |
+//! | an addition leaves the delayed one behind, which runs once more (kubernetes#126027) | the queue's `tests::delays` |
 //! | waits between failed lists do not grow (kube-rs#577) | `reflector::waits_grow_to_a_limit_and_start_small_again` |
 //! | one watch that fails holds all up (trino-operator#936) | [`a_watch_that_fails_delays_no_other`] |
 //! | a server that refuses streaming lists is asked for ever (kube-rs) | `reflector::streaming_lists` |
@@ -33,6 +33,7 @@
 //! | a resync of many objects delays what really changed (client-go) | `listener::a_change_goes_before_a_hundred_thousand_resynced_keys` |
 //! | removing a handler from within itself hangs (client-go) | `handlers::a_handler_can_remove_itself` |
 
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -343,4 +344,38 @@ async fn a_watch_goes_on_without_the_initial_state() {
         settle().await;
         assert_eq!(proxy.asked(), ["watch"]);
     }
+}
+
+/// All Rust files in a folder.
+fn sources(folder: &Path, text: &mut String) {
+    for entry in folder.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, text);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            text.push_str(&std::fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn the_table_names_tests_that_exist() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut text = String::new();
+    for folder in ["src", "tests", "../queue/src"] {
+        sources(&crates.join(folder), &mut text);
+    }
+    let table = include_str!("upstream.rs")
+        .lines()
+        .filter(|line| line.starts_with("//! |"));
+    let mut names = 0;
+    for name in table.flat_map(|line| line.split('`').skip(1).step_by(2)) {
+        let function = name.rsplit("::").next().unwrap_or(name);
+        assert!(
+            text.contains(&format!("fn {function}(")),
+            "no test is named {name}"
+        );
+        names += 1;
+    }
+    assert!(names > 30, "{names}");
 }
