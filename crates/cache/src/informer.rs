@@ -439,10 +439,12 @@ impl Core {
     pub(crate) fn apply(&self, range: usize, batch: Batch) {
         let listeners = self.listeners.lock();
         let was_populated = self.store.is_populated();
-        let changes = Arc::from(self.store.apply(batch));
+        let changes: Arc<[Change]> = self.store.apply(batch).into();
         let now_populated = !was_populated && self.store.is_populated();
         let now = Instant::now().into_std();
-        for (_, listener) in &listeners.list {
+        // A bookmark, or a list in which nothing is new, wakes nobody.
+        let has_news = now_populated || !changes.is_empty();
+        for (_, listener) in listeners.list.iter().filter(|_| has_news) {
             let mut queue = listener.queue.lock();
             queue.push(&changes, now);
             if now_populated {
