@@ -8,9 +8,18 @@ use kubewright_core::{ObjectMeta, OwnerReference};
 use serde::de::{self, DeserializeOwned, DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Decodes metadata field by field: one that is not of its type is left out and logged, so that it cannot hide the
-/// others. Managed fields are left out.
+/// Decodes metadata. A field that is not of its type is left out and logged, so that it cannot hide the others. Managed
+/// fields are left out.
 pub(crate) fn decode_metadata(text: &str) -> ObjectMeta {
+    // Nearly always all fields are of their types, and managed fields were left out before.
+    let has_managed_fields = memchr::memmem::find(text.as_bytes(), b"\"managedFields\"").is_some();
+    if has_managed_fields {
+        return decode_by_field(text);
+    }
+    serde_json::from_str(text).unwrap_or_else(|_| decode_by_field(text))
+}
+
+fn decode_by_field(text: &str) -> ObjectMeta {
     let mut metadata = ObjectMeta::default();
     let fields = MetadataFields(&mut metadata);
     if let Err(error) = fields.deserialize(&mut serde_json::Deserializer::from_str(text)) {

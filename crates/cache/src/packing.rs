@@ -21,7 +21,7 @@ const LEVEL: i32 = 1;
 const DICTIONARY_BYTES: usize = 64 << 10;
 
 /// What training looks at: more takes longer and makes no better dictionary.
-pub(crate) const SAMPLE_BYTES: usize = 1 << 20;
+pub(crate) const SAMPLE_BYTES: usize = 1 << 19;
 
 /// Contexts that are kept for the next object. More exist while more threads work.
 const KEPT_CONTEXTS: usize = 4;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
+use kubewright_core::json::Members;
 use serde::de::{DeserializeSeed, Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, de};
 use serde_json::value::RawValue;
@@ -66,6 +67,9 @@ pub(crate) fn peek(raw: &[u8]) -> Result<Head<'_>, MalformedObject> {
         message: message.to_string(),
     };
     let text = std::str::from_utf8(raw).map_err(|e| malformed(&e))?;
+    if let Some(head) = peek_usual(text) {
+        return Ok(head);
+    }
     let mut fields = None;
     let outcome = serde_json::Deserializer::from_str(text).deserialize_map(FindMetadata(&mut fields));
     let Some(fields) = fields else {
@@ -88,6 +92,51 @@ pub(crate) fn peek(raw: &[u8]) -> Result<Head<'_>, MalformedObject> {
         managed_fields: fields.managed_fields.map(RawValue::get),
         metadata: around(text, fields.first, fields.last).ok_or_else(|| malformed(&"no metadata"))?,
     })
+}
+
+/// The head of an object that is written as servers write it: names and the texts that are looked at have no escapes.
+fn peek_usual(text: &str) -> Option<Head<'_>> {
+    let mut members = Members::of(text)?;
+    while usual_name(&mut members)?? != "metadata" {
+        members.value()?;
+    }
+    let mut members = Members::of(members.rest())?;
+    let (mut name, mut namespace, mut uid, mut version) = (None, "", "", None);
+    let (mut labels, mut managed_fields) = (None, None);
+    while let Some(field) = usual_name(&mut members)? {
+        let value = members.value()?;
+        match field {
+            "name" => name = Some(usual_text(value)?),
+            "namespace" => namespace = usual_text(value)?,
+            "uid" => uid = usual_text(value)?,
+            "resourceVersion" => version = Some(usual_text(value)?),
+            "labels" => labels = Some(value),
+            "managedFields" => managed_fields = Some(value),
+            _ => {}
+        }
+    }
+    Some(Head {
+        name: Cow::Borrowed(name.filter(|name| !name.is_empty())?),
+        namespace: Cow::Borrowed(namespace),
+        uid,
+        version: version?,
+        labels,
+        managed_fields,
+        metadata: members.passed(),
+    })
+}
+
+/// The name of the next member, within it `None` at the end.
+fn usual_name<'a>(members: &mut Members<'a>) -> Option<Option<&'a str>> {
+    match members.name() {
+        None => Some(None),
+        Some(name) => name.ok().filter(|name| !name.contains('\\')).map(Some),
+    }
+}
+
+fn usual_text(value: &str) -> Option<&str> {
+    let text = value.strip_prefix('"')?.strip_suffix('"')?;
+    (!text.contains('\\')).then_some(text)
 }
 
 /// What a JSON string says.

@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use crate::items::scan::{Nesting, TooDeep};
+use kubewright_core::json::{Nesting, TooDeep};
 
 /// Finds the ends of JSON objects in chunks as they come from the network.
 ///
@@ -32,7 +32,7 @@ pub(crate) struct Frame {
 pub(crate) enum FrameError {
     /// A frame is longer than the limit.
     TooLarge,
-    /// Brackets lie deeper than [`MAX_NESTING`](crate::items::scan::MAX_NESTING).
+    /// Brackets lie deeper than [`MAX_NESTING`](kubewright_core::json::MAX_NESTING).
     TooDeep,
     /// Something other than an object stands between the frames.
     NotAnObject,

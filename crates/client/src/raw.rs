@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use futures_core::Stream;
 use http_body::Body as _;
+use kubewright_core::json::Nesting;
 use kubewright_core::{ApiResource, ListMeta, ListOptions, Status, WatchEventKind};
 use kubewright_net::{Body, TransportError};
 use serde::Deserialize;
@@ -16,7 +17,6 @@ use crate::call::Call;
 use crate::client::Client;
 use crate::error::Error;
 use crate::frame::{Frame, FrameError, Framer};
-use crate::items::scan::Nesting;
 use crate::rest::{JSON, RestClient, RestRequest};
 
 /// A collection of objects of one kind, in one namespace or all, and how much of each object to ask for.

@@ -24,6 +24,7 @@ mod dynamic;
 mod field_error;
 mod go_json;
 mod gvk;
+pub mod json;
 mod list;
 mod object_key;
 mod options;

@@ -1,6 +1,5 @@
 //! Lists whose items are taken in while the answer arrives: [`RawItems`].
 
-pub(crate) mod scan;
 mod splitter;
 #[cfg(test)]
 mod tests;

@@ -2,9 +2,8 @@
 
 use bytes::{Bytes, BytesMut};
 use kubewright_core::ListMeta;
+use kubewright_core::json::{MAX_NESTING, Nesting, TooDeep};
 use serde::de::{DeserializeOwned, IgnoredAny};
-
-use super::scan::{MAX_NESTING, Nesting, TooDeep};
 
 /// Cuts a list in JSON into its items, from pieces that may end at any byte.
 ///

@@ -1,16 +1,18 @@
 //! Where an object or array of JSON ends: [`Nesting`].
 
+use super::masks::{BLOCK, Masks};
+
 /// How deep objects and arrays may lie in each other: 10,000, as much as Go's `encoding/json` takes. Nothing here is recursive; whoever
 /// decodes what was cut out has a limit of its own.
-pub(crate) const MAX_NESTING: u32 = 10_000;
+pub const MAX_NESTING: u32 = 10_000;
 
 /// What was passed of an object or array, byte by byte or in any pieces.
 ///
 /// It counts brackets and skips strings; whether brackets match, and all else that makes JSON valid, is found out by whoever reads the text.
-/// 64 bytes are looked at together, in words of eight, since most bytes mean nothing here. A text of invalid JSON ends at the same byte
+/// 64 bytes are looked at together, since most bytes mean nothing here. A text of invalid JSON ends at the same byte
 /// however it is cut.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Nesting {
+pub struct Nesting {
     depth: u32,
     /// How many of its own members that are objects or arrays have ended.
     members: u32,
@@ -22,19 +24,24 @@ pub(crate) struct Nesting {
 
 /// Brackets lie deeper than [`MAX_NESTING`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TooDeep {
+pub struct TooDeep {
     /// The bracket, counted from the beginning of the piece.
-    pub(crate) at: usize,
+    pub at: usize,
 }
 
 impl Nesting {
     /// How many objects and arrays lie in the value itself, not in others in it: those that have ended.
-    pub(crate) fn members(&self) -> u32 {
+    #[must_use]
+    pub fn members(&self) -> u32 {
         self.members
     }
 
     /// One past the bracket that closes the value, if it is in this piece. The first byte of the first piece is its opening bracket.
-    pub(crate) fn scan(&mut self, bytes: &[u8]) -> Result<Option<usize>, TooDeep> {
+    ///
+    /// # Errors
+    ///
+    /// Brackets lie deeper than [`MAX_NESTING`].
+    pub fn scan(&mut self, bytes: &[u8]) -> Result<Option<usize>, TooDeep> {
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
         let mut begin = 0;
         for block in blocks {
@@ -106,60 +113,6 @@ impl Nesting {
     }
 }
 
-/// Bytes that are looked at together: a bit for each.
-const BLOCK: usize = 64;
-
-/// Which bytes of a block are what.
-struct Masks {
-    quotes: u64,
-    backslashes: u64,
-    opening: u64,
-    closing: u64,
-}
-
-impl Masks {
-    fn of(block: &[u8; BLOCK]) -> Self {
-        let mut masks = Self {
-            quotes: 0,
-            backslashes: 0,
-            opening: 0,
-            closing: 0,
-        };
-        let mut any_backslash = 0;
-        let words = block.as_chunks::<8>().0;
-        for (word, shift) in words.iter().zip((0..).step_by(8)) {
-            let word = u64::from_le_bytes(*word);
-            // Brackets of both kinds differ in this bit alone, and it makes no bracket of anything else.
-            let brackets = word | repeat(0x20);
-            masks.quotes |= gather(equal(word, b'"')) << shift;
-            masks.opening |= gather(equal(brackets, b'{')) << shift;
-            masks.closing |= gather(equal(brackets, b'}')) << shift;
-            any_backslash |= equal(word, b'\\');
-        }
-        if any_backslash != 0 {
-            for (word, shift) in words.iter().zip((0..).step_by(8)) {
-                masks.backslashes |= gather(equal(u64::from_le_bytes(*word), b'\\')) << shift;
-            }
-        }
-        masks
-    }
-}
-
-const fn repeat(byte: u8) -> u64 {
-    byte as u64 * 0x0101_0101_0101_0101
-}
-
-/// The highest bit of each byte that is `byte`.
-fn equal(word: u64, byte: u8) -> u64 {
-    let different = word ^ repeat(byte);
-    !(((different & repeat(0x7f)) + repeat(0x7f)) | different | repeat(0x7f))
-}
-
-/// The highest bits of eight bytes, side by side.
-fn gather(bits: u64) -> u64 {
-    (bits >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
-}
-
 /// Each bit becomes the parity of itself and all below it: the bits from each quote on to before the next are set.
 fn prefix_xor(mut bits: u64) -> u64 {
     for shift in [1, 2, 4, 8, 16, 32] {
@@ -214,31 +167,6 @@ mod tests {
             }
         }
         Ok(None)
-    }
-
-    #[test]
-    fn every_byte_is_what_it_is() {
-        for byte in 0..=u8::MAX {
-            for place in 0..BLOCK {
-                let mut block = [b' '; BLOCK];
-                block[place] = byte;
-                let masks = Masks::of(&block);
-                let bit = 1_u64 << place;
-                let expect = |is: bool| if is { bit } else { 0 };
-                assert_eq!(masks.quotes, expect(byte == b'"'), "{byte} {place}");
-                assert_eq!(masks.backslashes, expect(byte == b'\\'), "{byte} {place}");
-                assert_eq!(
-                    masks.opening,
-                    expect(matches!(byte, b'{' | b'[')),
-                    "{byte} {place}"
-                );
-                assert_eq!(
-                    masks.closing,
-                    expect(matches!(byte, b'}' | b']')),
-                    "{byte} {place}"
-                );
-            }
-        }
     }
 
     #[test]

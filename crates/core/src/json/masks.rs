@@ -1,0 +1,67 @@
+//! Which bytes of a block are what: [`Masks`].
+
+use wide::u8x16;
+
+/// Bytes that are looked at together: a bit for each.
+pub(super) const BLOCK: usize = 64;
+
+/// Which bytes of a block are what.
+pub(super) struct Masks {
+    pub(super) quotes: u64,
+    pub(super) backslashes: u64,
+    pub(super) opening: u64,
+    pub(super) closing: u64,
+}
+
+impl Masks {
+    pub(super) fn of(block: &[u8; BLOCK]) -> Self {
+        let mut masks = Self {
+            quotes: 0,
+            backslashes: 0,
+            opening: 0,
+            closing: 0,
+        };
+        let parts = block.as_chunks::<16>().0;
+        for (part, shift) in parts.iter().zip((0..).step_by(16)) {
+            let bytes = u8x16::new(*part);
+            // Brackets of both kinds differ in this bit alone, and it makes no bracket of anything else.
+            let brackets = bytes | u8x16::splat(0x20);
+            let equal = |bytes: u8x16, byte: u8| u64::from(bytes.simd_eq(u8x16::splat(byte)).to_bitmask());
+            masks.quotes |= equal(bytes, b'"') << shift;
+            masks.backslashes |= equal(bytes, b'\\') << shift;
+            masks.opening |= equal(brackets, b'{') << shift;
+            masks.closing |= equal(brackets, b'}') << shift;
+        }
+        masks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_what_it_is() {
+        for byte in 0..=u8::MAX {
+            for place in 0..BLOCK {
+                let mut block = [b' '; BLOCK];
+                block[place] = byte;
+                let masks = Masks::of(&block);
+                let bit = 1_u64 << place;
+                let expect = |is: bool| if is { bit } else { 0 };
+                assert_eq!(masks.quotes, expect(byte == b'"'), "{byte} {place}");
+                assert_eq!(masks.backslashes, expect(byte == b'\\'), "{byte} {place}");
+                assert_eq!(
+                    masks.opening,
+                    expect(matches!(byte, b'{' | b'[')),
+                    "{byte} {place}"
+                );
+                assert_eq!(
+                    masks.closing,
+                    expect(matches!(byte, b'}' | b']')),
+                    "{byte} {place}"
+                );
+            }
+        }
+    }
+}
