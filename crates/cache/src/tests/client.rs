@@ -300,7 +300,14 @@ async fn an_object_that_is_no_json_concerns_no_other() {
         .map(|object| (object.name().to_owned(), object.object().is_ok()))
         .collect();
     found.sort();
-    let expect = [("a", false), ("b", false), ("c", false), ("d", false), ("e", true), ("f", true)];
+    let expect = [
+        ("a", false),
+        ("b", false),
+        ("c", false),
+        ("d", false),
+        ("e", true),
+        ("f", true),
+    ];
     assert_eq!(
         found,
         expect.map(|(name, is_read)| (name.to_owned(), is_read)),
