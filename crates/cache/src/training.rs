@@ -7,7 +7,7 @@ use crate::record::Record;
 use crate::store::Compression;
 
 /// Objects that a dictionary is trained on.
-const SAMPLES: usize = 100;
+const SAMPLES: usize = 200;
 
 /// Fewer teach nothing.
 const FEWEST_SAMPLES: usize = 20;

@@ -297,3 +297,25 @@ fn labels() {
         place(&pool.labels(Some(r#"{"app":"x","tier":"y"}"#)), "app")
     );
 }
+
+/// A store has as many of these as the cluster has objects: one word more is another size class of the allocator.
+#[test]
+fn records_are_small() {
+    assert_eq!(size_of::<Record>(), 112);
+}
+
+#[test]
+fn uids_and_versions_have_a_limit() {
+    let raw = |uid: usize, version: usize| {
+        let (uid, version) = ("u".repeat(uid), "1".repeat(version));
+        format!(r#"{{"metadata":{{"name":"a","uid":"{uid}","resourceVersion":"{version}"}}}}"#)
+    };
+    let store = empty_store();
+    let take_in = |raw: String| store.ingest(raw.as_bytes(), Versions::Trusted);
+    let record = take_in(raw(255, 255)).unwrap();
+    assert_eq!((record.uid().len(), record.version().len()), (255, 255));
+    for raw in [raw(256, 1), raw(1, 256)] {
+        let error = take_in(raw).unwrap_err().to_string();
+        assert!(error.contains("more than 255 bytes"), "{error}");
+    }
+}
