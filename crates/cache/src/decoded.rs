@@ -30,7 +30,12 @@ pub(crate) struct Budget {
 struct Kept {
     queue: VecDeque<(Weak<Record>, Part, usize)>,
     bytes: usize,
+    /// How long the queue may become until entries of records that are gone are looked for.
+    full: usize,
 }
+
+/// Entries of records that are gone, beyond as many as there are of others.
+const GONE_ENTRIES: usize = 256;
 
 impl Budget {
     pub(crate) fn new(bytes: usize) -> Self {
@@ -44,7 +49,8 @@ impl Budget {
     /// a scan of all objects is not to drive out those that are used all the time: what does not come for the second
     /// time (`again`) is kept only if it is an object and there is room.
     pub(crate) fn admits(&self, part: Part, bytes: usize, again: bool) -> bool {
-        let has_room = || part != Part::Metadata && self.used().saturating_add(bytes) <= self.bytes;
+        let has_room =
+            || part != Part::Metadata && self.kept.lock().bytes.saturating_add(bytes) <= self.bytes;
         bytes <= self.bytes && (again || has_room())
     }
 
@@ -54,6 +60,9 @@ impl Budget {
         let mut kept = self.kept.lock();
         kept.queue.push_back((Arc::downgrade(record), part, bytes));
         kept.bytes += bytes;
+        if kept.queue.len() >= kept.full.max(GONE_ENTRIES) {
+            kept.forget_gone();
+        }
         // Each entry gets at most one second chance per call, so that this ends.
         let mut chances = kept.queue.len();
         while kept.bytes > self.bytes {
@@ -78,6 +87,21 @@ impl Budget {
 
     /// The estimated size of what is kept now.
     pub(crate) fn used(&self) -> usize {
-        self.kept.lock().bytes
+        let mut kept = self.kept.lock();
+        kept.forget_gone();
+        kept.bytes
+    }
+}
+
+impl Kept {
+    fn forget_gone(&mut self) {
+        let mut bytes = 0;
+        self.queue.retain(|(record, _, size)| {
+            let is_there = record.strong_count() > 0;
+            bytes += if is_there { *size } else { 0 };
+            is_there
+        });
+        self.bytes = bytes;
+        self.full = 2 * self.queue.len() + GONE_ENTRIES;
     }
 }

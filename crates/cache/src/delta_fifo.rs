@@ -79,6 +79,11 @@ impl DeltaFifo {
         self.version = Some(version);
     }
 
+    /// Whether the whole state is being replaced.
+    pub(crate) fn holds_replacement(&self) -> bool {
+        self.replacement.is_some()
+    }
+
     pub(crate) fn bookmark(&mut self, version: ResourceVersion) {
         self.version = Some(version);
     }

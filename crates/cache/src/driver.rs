@@ -76,16 +76,16 @@ impl Driver {
             steps = steps.wrapping_add(1);
             let pause = steps.is_multiple_of(STEPS_IN_A_ROW);
             // What has arrived already is taken in together: the store publishes one state for all of it.
+            // Not so behind a replacement: what comes is compared with what is stored.
             if !pause
+                && !self.fifo.holds_replacement()
                 && let Some(Effect::Read(_)) = request
                 && let Some(ready) = self.read_ready()
             {
                 event = ready;
                 continue;
             }
-            while let Some(batch) = self.fifo.pop() {
-                self.apply(batch);
-            }
+            self.hand_over();
             if pause {
                 tokio::task::yield_now().await;
             }
@@ -107,6 +107,13 @@ impl Driver {
         self.core.apply(self.range, batch);
     }
 
+    /// Has the store take in what waits.
+    fn hand_over(&mut self) {
+        while let Some(batch) = self.fifo.pop() {
+            self.apply(batch);
+        }
+    }
+
     /// Does what can be done at once, and gives back what takes time.
     pub(crate) fn take_in(&mut self, effect: Effect) -> Option<Effect> {
         match effect {
@@ -114,7 +121,11 @@ impl Driver {
             Effect::Upsert(record) => self.fifo.upsert(record),
             Effect::Delete(record) => self.fifo.delete(record),
             Effect::Bookmark(version) => self.fifo.bookmark(version),
-            Effect::Report(verb, error) => self.core.report(self.range, verb, error),
+            Effect::Report(verb, error) => {
+                // What came before the failure is no sign that it is over.
+                self.hand_over();
+                self.core.report(self.range, verb, error);
+            }
             Effect::Rewound => self.core.rewound(),
             Effect::Recovered => self.core.recovered(self.range),
             Effect::List(_) | Effect::Watch(_) | Effect::Read(_) | Effect::Wait(_) => return Some(effect),
@@ -208,6 +219,11 @@ impl Driver {
             };
             if let Some(event) = self.event(next) {
                 return event;
+            }
+            // However much nonsense there is, others get a turn and the deadline counts.
+            tokio::task::yield_now().await;
+            if deadline <= Instant::now() {
+                return Event::Silent;
             }
         }
     }

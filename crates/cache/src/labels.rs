@@ -90,7 +90,7 @@ pub(crate) struct Pool {
     hasher: DefaultHashBuilder,
     strings: HashSet<Arc<str>>,
     labels: HashTable<(u64, Pairs)>,
-    /// How many strings there may be until those are looked for that nobody uses.
+    /// How many strings or sets there may be until those are looked for that nobody uses.
     full: usize,
 }
 
@@ -103,19 +103,23 @@ impl Pool {
             return Arc::clone(known);
         }
         if self.strings.len() >= self.full.max(UNUSED_STRINGS) {
-            self.labels.retain(|(_, pairs)| Arc::strong_count(pairs) > 1);
-            self.strings.retain(|string| Arc::strong_count(string) > 1);
-            self.full = 2 * self.strings.len() + UNUSED_STRINGS;
+            self.drop_unused();
         }
         let new: Arc<str> = text.into();
         self.strings.insert(Arc::clone(&new));
         new
     }
 
-    /// How many strings there are.
+    fn drop_unused(&mut self) {
+        self.labels.retain(|(_, pairs)| Arc::strong_count(pairs) > 1);
+        self.strings.retain(|string| Arc::strong_count(string) > 1);
+        self.full = 2 * self.strings.len().max(self.labels.len()) + UNUSED_STRINGS;
+    }
+
+    /// How many strings and sets there are.
     #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.strings.len()
+    pub(crate) fn len(&self) -> (usize, usize) {
+        (self.strings.len(), self.labels.len())
     }
 
     /// The labels of which this is the JSON text. What is no map of strings has no labels.
@@ -138,6 +142,14 @@ impl Pool {
             .iter()
             .map(|(key, value)| (self.string(key), self.string(value)))
             .collect();
+        // A text that is written in a way of its own is not recognised, but what it says is.
+        let is_same = |(other, known): &(u64, Pairs)| *other == hash && **known == *pairs;
+        if let Some((_, known)) = self.labels.find(hash, is_same) {
+            return Labels(Some(Arc::clone(known)));
+        }
+        if self.labels.len() >= self.full.max(UNUSED_STRINGS) {
+            self.drop_unused();
+        }
         self.labels
             .insert_unique(hash, (hash, Arc::clone(&pairs)), |(hash, _)| *hash);
         Labels(Some(pairs))

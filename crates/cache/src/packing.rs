@@ -6,6 +6,7 @@
 //!
 //! [RFC 8878]: https://www.rfc-editor.org/rfc/rfc8878
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -27,7 +28,16 @@ const FEWEST_DICTIONARY_BYTES: usize = 1 << 10;
 const SAMPLES_FOR_DICTIONARY: usize = 24;
 
 /// What training looks at: more takes longer and makes no better dictionary.
-pub(crate) const SAMPLE_BYTES: usize = 1 << 19;
+const SAMPLE_BYTES: usize = 1 << 19;
+
+/// What of each part of a text training looks at: enough of a large one.
+const SAMPLE_PART_BYTES: usize = 32 << 10;
+
+/// Metadata and rests that are looked at in any case.
+const FEWEST_SAMPLES: usize = 40;
+
+/// Buffers that are kept for the next object.
+const KEPT_BUFFER_BYTES: usize = 64 << 10;
 
 /// Contexts that are kept for the next object. More exist while more threads work.
 const KEPT_CONTEXTS: usize = 4;
@@ -71,16 +81,20 @@ impl Codec {
     /// # Errors
     ///
     /// When there is too little to learn from.
-    pub(crate) fn train(texts: &[(Vec<u8>, Range<usize>)]) -> io::Result<Self> {
+    pub(crate) fn train(texts: &[(Cow<'_, [u8]>, Range<usize>)]) -> io::Result<Self> {
         let (mut samples, mut sizes) = (Vec::with_capacity(SAMPLE_BYTES), Vec::new());
         for (text, metadata) in texts {
-            if samples.len() + text.len() > SAMPLE_BYTES && !sizes.is_empty() {
+            let part =
+                |range: Range<usize>| &text[range.start..range.end.min(range.start + SAMPLE_PART_BYTES)];
+            let metadata_part = part(metadata.clone());
+            let rest = [part(0..metadata.start), part(metadata.end..text.len())];
+            samples.extend_from_slice(metadata_part);
+            samples.extend_from_slice(rest[0]);
+            samples.extend_from_slice(rest[1]);
+            sizes.extend([metadata_part.len(), rest[0].len() + rest[1].len()]);
+            if samples.len() > SAMPLE_BYTES && sizes.len() >= FEWEST_SAMPLES {
                 break;
             }
-            samples.extend_from_slice(&text[metadata.clone()]);
-            samples.extend_from_slice(&text[..metadata.start]);
-            samples.extend_from_slice(&text[metadata.end..]);
-            sizes.extend([metadata.len(), text.len() - metadata.len()]);
         }
         Ok(Self {
             dictionary: dictionary(&samples, &sizes)?,
@@ -103,6 +117,8 @@ impl Codec {
         };
         let before = into.len();
         let packed = packer.pack(text, metadata, into);
+        packer.rest = kept_buffer(packer.rest);
+        packer.frame = kept_buffer(packer.frame);
         let mut compressors = self.compressors.lock();
         if compressors.len() < KEPT_CONTEXTS {
             compressors.push(packer);
@@ -153,6 +169,8 @@ impl Codec {
             None => Unpacker::new(&self.dictionary)?,
         };
         let outcome = work(&mut unpacker);
+        unpacker.frame = kept_buffer(unpacker.frame);
+        unpacker.rest = kept_buffer(unpacker.rest);
         let mut decompressors = self.decompressors.lock();
         if decompressors.len() < KEPT_CONTEXTS {
             decompressors.push(unpacker);
@@ -171,7 +189,7 @@ fn dictionary(samples: &[u8], sizes: &[usize]) -> io::Result<Vec<u8>> {
     if dictionary.len() == wanted || smaller < FEWEST_DICTIONARY_BYTES {
         return Ok(dictionary);
     }
-    train(smaller)
+    train(smaller).or(Ok(dictionary))
 }
 
 impl fmt::Debug for Codec {
@@ -269,6 +287,15 @@ impl Unpacker {
         self.frame.extend_from_slice(frame);
         self.decompressor.decompress_to_buffer(&self.frame, into)?;
         Ok(())
+    }
+}
+
+/// One object of many megabytes is not to keep its room for ever.
+fn kept_buffer(buffer: Vec<u8>) -> Vec<u8> {
+    if buffer.capacity() > KEPT_BUFFER_BYTES {
+        Vec::new()
+    } else {
+        buffer
     }
 }
 

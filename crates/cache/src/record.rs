@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use kubewright_core::json::Members;
@@ -101,8 +101,8 @@ pub(crate) struct Record {
     decoded: Mutex<Option<Box<Decoded>>>,
     /// Set by each use of a decoded form, cleared by the budget's clock hand.
     used: AtomicBool,
-    /// Something was decoded before, and possibly not kept.
-    asked: AtomicBool,
+    /// What was decoded before, and possibly not kept: [`METADATA`] and [`OBJECT`].
+    asked: AtomicU8,
 }
 
 /// How the text is kept.
@@ -218,7 +218,7 @@ impl Record {
             context: Arc::clone(context),
             decoded: Mutex::default(),
             used: AtomicBool::new(false),
-            asked: AtomicBool::new(false),
+            asked: AtomicU8::new(0),
         };
         record.count(AtomicUsize::fetch_add);
         Ok(record)
@@ -338,7 +338,7 @@ impl Record {
         if self
             .context
             .budget
-            .admits(Part::Metadata, bytes, self.asked.swap(true, Ordering::Relaxed))
+            .admits(Part::Metadata, bytes, self.was_asked(METADATA))
         {
             self.decoded.lock().get_or_insert_default().metadata = Some(Arc::clone(&metadata));
             self.context.budget.keep(self, Part::Metadata, bytes);
@@ -363,11 +363,7 @@ impl Record {
         }
         let object = Arc::new(self.project::<K>()?);
         let (part, bytes) = (Part::Object(wanted), self.text_len() * OBJECT_FACTOR);
-        if self
-            .context
-            .budget
-            .admits(part, bytes, self.asked.swap(true, Ordering::Relaxed))
-        {
+        if self.context.budget.admits(part, bytes, self.was_asked(OBJECT)) {
             let mut decoded = self.decoded.lock();
             let objects = &mut decoded.get_or_insert_default().objects;
             objects.retain(|(other, _)| *other != wanted);
@@ -405,6 +401,11 @@ impl Record {
         whole.extend_from_slice(types.as_bytes());
         whole.extend_from_slice(rest);
         serde_json::from_slice(&whole).map_err(failed)
+    }
+
+    /// Whether this was decoded before.
+    fn was_asked(&self, what: u8) -> bool {
+        self.asked.fetch_or(what, Ordering::Relaxed) & what != 0
     }
 
     /// Whether a decoded form was used since this was last asked.
@@ -456,6 +457,10 @@ impl fmt::Debug for Record {
             .finish_non_exhaustive()
     }
 }
+
+/// Bits of [`Record::asked`].
+const METADATA: u8 = 1;
+const OBJECT: u8 = 2;
 
 /// How much larger than its JSON text a decoded object is, roughly: a measured pod of 10 KB took 80 KiB, one of 6 KB
 /// without managed fields 39.

@@ -172,8 +172,9 @@ pub(crate) struct Store {
     context: ArcSwap<Context>,
     training: Mutex<Training>,
     pool: Mutex<Pool>,
-    /// What the next batch is applied to. Index functions run while this is locked, and read what is published.
-    writing: Mutex<Snapshot>,
+    /// Held by whoever makes the next snapshot. Index functions run meanwhile, and read what is published; what panics
+    /// changes nothing.
+    writing: Mutex<()>,
     published: ArcSwap<Snapshot>,
 }
 
@@ -201,8 +202,8 @@ impl Store {
             options,
             counters: Counters::default(),
             pool: Mutex::default(),
-            published: ArcSwap::from_pointee(snapshot.clone()),
-            writing: Mutex::new(snapshot),
+            published: ArcSwap::from_pointee(snapshot),
+            writing: Mutex::default(),
         }
     }
 
@@ -261,7 +262,8 @@ impl Store {
 
     /// Takes the steps of a batch, all at once, and tells what changed.
     pub(crate) fn apply(&self, batch: Batch) -> Vec<Change> {
-        let mut snapshot = self.writing.lock();
+        let _one_at_a_time = self.writing.lock();
+        let mut snapshot = Snapshot::clone(&self.published.load());
         let functions = snapshot.functions();
         let mut changes = Vec::with_capacity(batch.deltas.len());
         // What came together with the first state belongs to it: handlers are told that they have it after the batch.
@@ -299,7 +301,7 @@ impl Store {
             snapshot.version = version;
         }
         self.pack_what_is_plain(&mut snapshot);
-        self.published.store(Arc::new(snapshot.clone()));
+        self.published.store(Arc::new(snapshot));
         changes
     }
 
@@ -353,7 +355,8 @@ impl Store {
     /// Adds an index, now or later; objects that are here already are indexed at once. Another index of the same name
     /// is kept, and `false` returned.
     pub(crate) fn add_index(&self, name: &str, function: IndexFn) -> bool {
-        let mut snapshot = self.writing.lock();
+        let _one_at_a_time = self.writing.lock();
+        let mut snapshot = Snapshot::clone(&self.published.load());
         if name == NAMESPACE_INDEX || snapshot.has_index(name) {
             return false;
         }
@@ -362,7 +365,7 @@ impl Store {
             function,
         });
         snapshot.add_index(function, &mut |value| self.pool.lock().string(&value));
-        self.published.store(Arc::new(snapshot.clone()));
+        self.published.store(Arc::new(snapshot));
         true
     }
 

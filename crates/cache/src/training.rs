@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use crate::packing::{Codec, SAMPLE_BYTES};
+use crate::packing::Codec;
 use crate::record::Record;
 use crate::store::Compression;
 
@@ -53,17 +53,7 @@ impl Training {
             return None;
         }
         let alive: Vec<_> = self.samples.iter().filter_map(Weak::upgrade).collect();
-        let mut size = 0;
-        let texts = alive.iter().map(|record| {
-            let (text, metadata) = record.text_and_metadata();
-            (text.into_owned(), metadata)
-        });
-        let texts: Vec<_> = texts
-            .take_while(|(text, _)| {
-                size += text.len();
-                size <= SAMPLE_BYTES + text.len()
-            })
-            .collect();
+        let texts: Vec<_> = alive.iter().map(|record| record.text_and_metadata()).collect();
         let trained = if texts.len() < FEWEST_SAMPLES {
             None
         } else {

@@ -315,3 +315,22 @@ async fn an_object_that_is_no_json_concerns_no_other() {
         seen.lock()
     );
 }
+
+/// What came before a failure does not take it back.
+#[tokio::test(start_paused = true)]
+async fn a_failure_right_behind_an_object_is_told_of() {
+    let error = r#"{"type":"ERROR","object":{"kind":"Status","status":"Failure","reason":"InternalError","code":500}}"#;
+    let object = json("n/a", "u", 8);
+    let events = format!(r#"{{"type":"ADDED","object":{object}}}{error}"#);
+    let (client, _) = server(vec![
+        failure(StatusReason::Invalid, 422),
+        list(7, "", &[]),
+        (200, events),
+    ]);
+    let informers = Informers::new(client, InformerOptions::default());
+    let informer = informers.informer_for::<DynamicObject>(&pods(), &WatchScope::default());
+    let lister = informer.lister();
+    lister.wait_until(|lister| lister.len() == 1).await;
+    let failure = informer.health().borrow().failure.clone();
+    assert_eq!(failure.map(|failure| failure.count), Some(1));
+}

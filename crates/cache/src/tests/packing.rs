@@ -1,5 +1,6 @@
 //! Compressed stores: what goes in comes out, and takes less.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -111,6 +112,7 @@ fn never_is_never() {
 fn what_does_not_become_smaller_stays_as_it_is() {
     let store = store(Compression::Above(100_000));
     take_in(&store, (0..200).map(|i| pod(i, 1)));
+    assert!(store.usage().dictionary_bytes > 0);
     let mut random = fastrand::Rng::with_seed(7);
     let letters = std::iter::repeat_with(|| random.alphanumeric());
     let noise: String = letters.take(10_000).collect();
@@ -121,6 +123,28 @@ fn what_does_not_become_smaller_stays_as_it_is() {
         String::from_utf8_lossy(&record.text()),
         without_managed_fields(&text)
     );
+}
+
+#[test]
+fn large_objects_are_packed_as_well() {
+    let store = store(Compression::Above(1 << 20));
+    let value = |i: usize| {
+        (0..2000)
+            .map(|line| format!("setting-{line}: {}\\n", line * i % 97))
+            .collect::<String>()
+    };
+    let text = |i: usize| {
+        let settings = value(i);
+        format!(
+            r#"{{"metadata":{{"name":"map-{i}","resourceVersion":"1"}},"data":{{"settings":"{settings}"}}}}"#
+        )
+    };
+    take_in(&store, (0..60).map(text));
+    assert!(store.list().iter().all(|record| !record.is_plain()));
+    for (i, expect) in [0, 59].map(|i| (i, text(i))) {
+        let found = store.get(&ObjectKey::of(None, &format!("map-{i}"))).unwrap();
+        assert_eq!(String::from_utf8_lossy(&found.text()), expect);
+    }
 }
 
 #[test]
@@ -140,7 +164,9 @@ fn few_or_equal_objects_teach_nothing_and_do_no_harm() {
 }
 
 static CODEC: LazyLock<Codec> = LazyLock::new(|| {
-    let texts: Vec<_> = (0..60).map(|i| (pod(i, 1).into_bytes(), 12..100)).collect();
+    let texts: Vec<_> = (0..60)
+        .map(|i| (Cow::Owned(pod(i, 1).into_bytes()), 12..100))
+        .collect();
     Codec::train(&texts).unwrap()
 });
 

@@ -99,7 +99,12 @@ fn memory_is_given_back() {
     let usage = store.usage();
     assert_eq!((usage.objects, usage.states), (0, 10));
     assert_eq!(store.counters.received.load(Ordering::Relaxed), 10);
+    for record in &records {
+        record.object::<k8s_openapi::api::core::v1::Pod>().unwrap();
+    }
+    assert!(store.usage().decoded_bytes > 0);
     drop(records);
     let usage = store.usage();
+    assert_eq!(usage.decoded_bytes, 0);
     assert_eq!((usage.states, usage.bytes, usage.text_bytes), (0, 0, 0));
 }
