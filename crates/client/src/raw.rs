@@ -61,6 +61,16 @@ impl ResourcePath {
         let request = RestClient::unversioned(client).get().path(&self.path);
         request.accept(self.view.accept(shape))
     }
+
+    /// A list, whatever the options say of watches.
+    pub(crate) fn list_request(&self, client: &Client, options: &ListOptions) -> RestRequest {
+        let options = ListOptions {
+            watch: false,
+            ..options.clone()
+        };
+        let request = self.request(client, Shape::List).verb("list");
+        request.list_options(&options)
+    }
 }
 
 impl From<&str> for ResourcePath {
@@ -239,15 +249,7 @@ impl Client {
     ///
     /// As [`request_bytes`](Self::request_bytes), and [`Error::Decode`] if the answer is no list.
     pub async fn list_raw(&self, path: &ResourcePath, options: &ListOptions) -> Result<RawList, Error> {
-        let options = ListOptions {
-            watch: false,
-            ..options.clone()
-        };
-        let request = path
-            .request(self, Shape::List)
-            .verb("list")
-            .list_options(&options);
-        let (call, body) = request.answer().await?;
+        let (call, body) = path.list_request(self, options).answer().await?;
         RawList::split(&body).map_err(|error| call.decode(error))
     }
 

@@ -1,5 +1,8 @@
 //! The table that is printed, and the medians in it.
 
+#[path = "../shared/grouped.rs"]
+mod grouped;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -67,15 +70,7 @@ pub fn mebibytes(bytes: u64) -> String {
 
 /// Thousands apart: `12 345`.
 pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
+    grouped::grouped(&number.to_string())
 }
 
 #[cfg(test)]

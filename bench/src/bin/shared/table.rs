@@ -1,6 +1,11 @@
 //! A table of Markdown with a column for each peer, and how the first of them compares.
 
+#[path = "grouped.rs"]
+mod grouped;
+
 use std::fmt;
+
+pub use grouped::grouped;
 
 /// Figures by row and peer.
 #[derive(Debug)]
@@ -93,19 +98,6 @@ impl fmt::Display for Table {
         }
         Ok(())
     }
-}
-
-/// A number with its thousands apart: `12 345.6`.
-pub fn grouped(number: &str) -> String {
-    let whole = number.find('.').unwrap_or(number.len());
-    let mut text = String::new();
-    for (at, digit) in number.chars().enumerate() {
-        if at > 0 && at < whole && (whole - at).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

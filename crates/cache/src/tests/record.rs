@@ -155,17 +155,22 @@ fn one_object_seen_as_several_types() {
     assert_eq!(empty.object().unwrap().types.kind, "");
 }
 
-#[test]
-fn decoded_objects_stay_within_the_budget() {
-    let size = json("n/000", "u", 1).len() * 7;
+/// A store with a hundred pods and a budget for ten of them decoded.
+fn room_for_ten() -> (Store, usize, Vec<Cached<Pod>>) {
+    let decoded_bytes = json("n/000", "u", 1).len() * 7 * 10;
     let options = StoreOptions {
-        decoded_bytes: size * 10,
+        decoded_bytes,
         ..StoreOptions::default()
     };
     let store = Store::new("v1", "Pod", options);
-    let objects: Vec<Cached<Pod>> = (0..100)
-        .map(|i| Cached::new(record(&store, &format!("n/{i:03}"), "u", 1)))
-        .collect();
+    let objects = (0..100).map(|i| Cached::new(record(&store, &format!("n/{i:03}"), "u", 1)));
+    let objects = objects.collect();
+    (store, decoded_bytes, objects)
+}
+
+#[test]
+fn decoded_objects_stay_within_the_budget() {
+    let (store, budget, objects) = room_for_ten();
     let hot = objects[0].object().unwrap();
     for object in &objects {
         object.object().unwrap();
@@ -173,7 +178,7 @@ fn decoded_objects_stay_within_the_budget() {
             Arc::ptr_eq(&hot, &objects[0].object().unwrap()),
             "what is used all the time stays"
         );
-        assert!(store.usage().decoded_bytes <= size * 10);
+        assert!(store.usage().decoded_bytes <= budget);
     }
     drop(hot);
     let weak: Vec<_> = objects
@@ -206,15 +211,7 @@ fn decoded_objects_stay_within_the_budget() {
 
 #[test]
 fn a_scan_drives_out_nothing() {
-    let size = json("n/000", "u", 1).len() * 7;
-    let options = StoreOptions {
-        decoded_bytes: size * 10,
-        ..StoreOptions::default()
-    };
-    let store = Store::new("v1", "Pod", options);
-    let objects: Vec<Cached<Pod>> = (0..100)
-        .map(|i| Cached::new(record(&store, &format!("n/{i:03}"), "u", 1)))
-        .collect();
+    let (_store, _, objects) = room_for_ten();
     let (few, many) = objects.split_at(10);
     let before: Vec<_> = few.iter().map(|object| object.object().unwrap()).collect();
     for object in many {

@@ -12,7 +12,7 @@ pub use self::splitter::{ListSplitter, SplitError};
 use crate::call::Call;
 use crate::client::{Client, TimeLimit};
 use crate::error::Error;
-use crate::raw::{ResourcePath, Shape};
+use crate::raw::ResourcePath;
 
 /// The items of a list as they come, undecoded.
 ///
@@ -40,15 +40,7 @@ impl Client {
     ///
     /// As [`request_bytes`](Self::request_bytes), until the answer begins. What happens later is an error of [`RawItems::next`].
     pub async fn list_items(&self, path: &ResourcePath, options: &ListOptions) -> Result<RawItems, Error> {
-        let options = ListOptions {
-            watch: false,
-            ..options.clone()
-        };
-        let request = path
-            .request(self, Shape::List)
-            .verb("list")
-            .list_options(&options);
-        let (call, body, limit) = request.begin().await?;
+        let (call, body, limit) = path.list_request(self, options).begin().await?;
         Ok(RawItems {
             body: Some(body),
             splitter: ListSplitter::new(self.options().max_event_bytes),
