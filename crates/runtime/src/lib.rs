@@ -48,6 +48,7 @@ mod operator;
 mod predicate;
 mod reconcile;
 mod right;
+mod running;
 mod stop;
 mod worker;
 mod writes;

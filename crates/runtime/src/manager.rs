@@ -8,20 +8,20 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use hashbrown::HashMap;
-use kubewright_cache::{InformerOptions, Informers, SharedInformer};
+use kubewright_cache::{InformerOptions, Informers};
 use kubewright_client::Client;
-use kubewright_core::{DynamicObject, ObjectKey};
-use kubewright_queue::{Metrics, NoMetrics, Options, Settings, ShutDown, WorkQueue};
+use kubewright_queue::{Metrics, Settings, ShutDown};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::context::Context;
-use crate::controller::{Attach, Attached, Controller};
+use crate::controller::Controller;
 use crate::error::{RunError, SyncFailure};
 use crate::events::recorder;
 use crate::operator::{Operator, RunnableContext};
+use crate::running::RunningController;
 use crate::stop::Stop;
-use crate::worker::{Counters, Counts, Worker};
+use crate::worker::{Counts, Worker};
 use crate::writes::Writes;
 
 /// How a manager works. Every value is valid.
@@ -260,104 +260,6 @@ struct Shared {
     running: parking_lot::Mutex<Vec<Arc<RunningController>>>,
 }
 
-/// A controller with its queue and its sources.
-struct RunningController {
-    name: String,
-    queue: WorkQueue<ObjectKey>,
-    sources: Vec<Attached>,
-    counters: Arc<Counters>,
-}
-
-impl fmt::Debug for RunningController {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunningController")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
-
-impl RunningController {
-    fn attach(controller: &Controller, run: &Run, env: &RunnableContext, writes: &Writes) -> Self {
-        let options = &run.manager.options;
-        let metrics = options.queue_metrics.as_ref().map_or_else(
-            || Arc::new(NoMetrics) as Arc<dyn Metrics>,
-            |metrics| metrics(&controller.name),
-        );
-        let queue = WorkQueue::new(Options {
-            settings: options.queue.clone(),
-            limiter: (controller.limiter)(),
-            metrics,
-        });
-        let mut sources = controller.sources.iter();
-        let primary = sources.find(|source| Some(source.resource()) == controller.primary.as_ref());
-        let attach = Attach {
-            controller,
-            queue: &queue,
-            informers: &env.informers,
-            writes,
-            primaries: primary.map(|source| {
-                let informer: SharedInformer<DynamicObject> =
-                    env.informers.informer_for(source.resource(), source.scope());
-                informer.lister()
-            }),
-        };
-        Self {
-            name: controller.name.clone(),
-            sources: controller
-                .sources
-                .iter()
-                .map(|source| source.attach(&attach))
-                .collect(),
-            queue,
-            counters: Arc::default(),
-        }
-    }
-
-    /// Waits until the queue has a key for everything that was there at the start.
-    async fn synced(&self) {
-        for source in &self.sources {
-            source.followed.informer.synced().await;
-            if let Some(registration) = &source.registration {
-                registration.synced().await;
-            }
-        }
-    }
-
-    fn unsynced(&self) -> Vec<SyncFailure> {
-        self.sources
-            .iter()
-            .filter(|source| !source.followed.informer.has_synced())
-            .map(|source| {
-                self.failure(source).unwrap_or_else(|| SyncFailure {
-                    controller: self.name.clone(),
-                    resource: source.followed.informer.resource().group_version_resource(),
-                    verb: "",
-                    reason: String::new(),
-                })
-            })
-            .collect()
-    }
-
-    fn failures(self: &Arc<Self>) -> Vec<SyncFailure> {
-        self.sources
-            .iter()
-            .filter_map(|source| self.failure(source))
-            .collect()
-    }
-
-    fn failure(&self, source: &Attached) -> Option<SyncFailure> {
-        let health = source.followed.informer.health();
-        let health = health.borrow();
-        let failure = health.failure.as_ref()?;
-        Some(SyncFailure {
-            controller: self.name.clone(),
-            resource: failure.resource.group_version_resource(),
-            verb: failure.verb.as_str(),
-            reason: failure.error.to_string(),
-        })
-    }
-}
-
 /// One run of a manager, from start to stop.
 struct Run {
     manager: Manager,
@@ -391,7 +293,14 @@ impl Run {
             .operator
             .controllers
             .iter()
-            .map(|controller| Arc::new(RunningController::attach(controller, &self, &env, &writes)))
+            .map(|controller| {
+                Arc::new(RunningController::attach(
+                    controller,
+                    &self.manager.options,
+                    &env,
+                    &writes,
+                ))
+            })
             .collect();
         self.shared.running.lock().clone_from(&controllers);
         let informers = Arc::clone(&env.informers);

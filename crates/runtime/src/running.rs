@@ -1,0 +1,117 @@
+//! A controller at work: its queue and what it follows.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kubewright_cache::SharedInformer;
+use kubewright_core::{DynamicObject, ObjectKey};
+use kubewright_queue::{Metrics, NoMetrics, Options, WorkQueue};
+
+use crate::controller::{Attach, Attached, Controller};
+use crate::error::SyncFailure;
+use crate::manager::ManagerOptions;
+use crate::operator::RunnableContext;
+use crate::worker::Counters;
+use crate::writes::Writes;
+
+/// A controller with its queue and its sources.
+pub(crate) struct RunningController {
+    pub(crate) name: String,
+    pub(crate) queue: WorkQueue<ObjectKey>,
+    pub(crate) sources: Vec<Attached>,
+    pub(crate) counters: Arc<Counters>,
+}
+
+impl fmt::Debug for RunningController {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunningController")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RunningController {
+    pub(crate) fn attach(
+        controller: &Controller,
+        options: &ManagerOptions,
+        env: &RunnableContext,
+        writes: &Writes,
+    ) -> Self {
+        let metrics = options.queue_metrics.as_ref().map_or_else(
+            || Arc::new(NoMetrics) as Arc<dyn Metrics>,
+            |metrics| metrics(&controller.name),
+        );
+        let queue = WorkQueue::new(Options {
+            settings: options.queue.clone(),
+            limiter: (controller.limiter)(),
+            metrics,
+        });
+        let mut sources = controller.sources.iter();
+        let primary = sources.find(|source| Some(source.resource()) == controller.primary.as_ref());
+        let attach = Attach {
+            controller,
+            queue: &queue,
+            informers: &env.informers,
+            writes,
+            primaries: primary.map(|source| {
+                let informer: SharedInformer<DynamicObject> =
+                    env.informers.informer_for(source.resource(), source.scope());
+                informer.lister()
+            }),
+        };
+        Self {
+            name: controller.name.clone(),
+            sources: controller
+                .sources
+                .iter()
+                .map(|source| source.attach(&attach))
+                .collect(),
+            queue,
+            counters: Arc::default(),
+        }
+    }
+
+    /// Waits until the queue has a key for everything that was there at the start.
+    pub(crate) async fn synced(&self) {
+        for source in &self.sources {
+            source.followed.informer.synced().await;
+            if let Some(registration) = &source.registration {
+                registration.synced().await;
+            }
+        }
+    }
+
+    pub(crate) fn unsynced(&self) -> Vec<SyncFailure> {
+        self.sources
+            .iter()
+            .filter(|source| !source.followed.informer.has_synced())
+            .map(|source| {
+                self.failure(source).unwrap_or_else(|| SyncFailure {
+                    controller: self.name.clone(),
+                    resource: source.followed.informer.resource().group_version_resource(),
+                    verb: "",
+                    reason: String::new(),
+                })
+            })
+            .collect()
+    }
+
+    pub(crate) fn failures(self: &Arc<Self>) -> Vec<SyncFailure> {
+        self.sources
+            .iter()
+            .filter_map(|source| self.failure(source))
+            .collect()
+    }
+
+    fn failure(&self, source: &Attached) -> Option<SyncFailure> {
+        let health = source.followed.informer.health();
+        let health = health.borrow();
+        let failure = health.failure.as_ref()?;
+        Some(SyncFailure {
+            controller: self.name.clone(),
+            resource: failure.resource.group_version_resource(),
+            verb: failure.verb.as_str(),
+            reason: failure.error.to_string(),
+        })
+    }
+}
