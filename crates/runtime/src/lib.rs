@@ -6,7 +6,7 @@
 //! called with the key of whatever changed, never twice at a time for one key, and brings the world nearer to what the
 //! object asks for. The [`Manager`] shares informers between controllers, starts and stops everything in order.
 //!
-//! It does no leader election, serves no webhooks and no metrics endpoint.
+//! It does no leader election and serves no webhooks; [`metrics`] gives the text of a metrics endpoint, which the application serves.
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::ConfigMap;
@@ -44,6 +44,7 @@ mod finalizer;
 mod handler;
 mod lister;
 mod manager;
+pub mod metrics;
 mod operator;
 mod predicate;
 mod reconcile;
@@ -66,6 +67,7 @@ pub use kubewright_client::helpers::FinalizerError;
 pub use kubewright_core::{ObjectKey, object_reference};
 pub use lister::{ConsistentLister, StaleRead};
 pub use manager::{ClientFor, Handle, Health, Manager, ManagerOptions, QueueMetrics};
+pub use metrics::Metrics;
 pub use operator::{Operator, RunnableContext};
 pub use predicate::{Event, Predicate};
 pub use reconcile::{Outcome, Reconciler, Request, reconcile_fn};

@@ -9,8 +9,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use hashbrown::HashMap;
 use kubewright_cache::{InformerOptions, Informers};
-use kubewright_client::Client;
-use kubewright_queue::{Metrics, Settings, ShutDown};
+use kubewright_client::{Client, MetricsLayer};
+use kubewright_queue::{Settings, ShutDown};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -18,6 +18,7 @@ use crate::context::Context;
 use crate::controller::Controller;
 use crate::error::{RunError, SyncFailure};
 use crate::events::recorder;
+use crate::metrics::{Metrics, Running};
 use crate::operator::{Operator, RunnableContext};
 use crate::running::RunningController;
 use crate::stop::Stop;
@@ -42,7 +43,10 @@ pub struct ManagerOptions {
     /// The client of a controller or runnable by its name, for those that act under an identity of their own. Default: the
     /// manager's.
     pub client_for: Option<ClientFor>,
-    /// Metrics of the work queue of a controller by its name. Default: none.
+    /// Where queues, reconcilers, informers and requests are measured. The manager's clients report to it, those of `client_for`
+    /// among them, and need not do so themselves. Default: nowhere.
+    pub metrics: Option<Metrics>,
+    /// Told of what happens in the work queue of a controller by its name, besides `metrics`. Default: none.
     pub queue_metrics: Option<QueueMetrics>,
 }
 
@@ -50,7 +54,7 @@ pub struct ManagerOptions {
 pub type ClientFor = Arc<dyn Fn(&str) -> Client + Send + Sync>;
 
 /// Gives a controller, by its name, the metrics of its queue.
-pub type QueueMetrics = Arc<dyn Fn(&str) -> Arc<dyn Metrics> + Send + Sync>;
+pub type QueueMetrics = Arc<dyn Fn(&str) -> Arc<dyn kubewright_queue::Metrics> + Send + Sync>;
 
 impl Default for ManagerOptions {
     fn default() -> Self {
@@ -62,6 +66,7 @@ impl Default for ManagerOptions {
             queue: Settings::default(),
             instance: None,
             client_for: None,
+            metrics: None,
             queue_metrics: None,
         }
     }
@@ -274,11 +279,9 @@ impl Run {
     async fn run(self) -> Result<(), RunError> {
         self.check_names()?;
         let writes = Writes::default();
-        let client = writes.follow(&self.manager.client);
-        let informers = Informers::new(
-            self.manager.client.clone(),
-            self.manager.options.informers.clone(),
-        );
+        let measured = self.measured(&self.manager.client);
+        let client = writes.follow(&measured);
+        let informers = Informers::new(measured, self.manager.options.informers.clone());
         let instance = self.manager.options.instance.as_deref();
         let (events, writer) = recorder(&client, instance.unwrap_or_else(|| self.manager.operator.name()));
         let mut events_task = tokio::spawn(writer.run());
@@ -304,7 +307,9 @@ impl Run {
             .collect();
         self.shared.running.lock().clone_from(&controllers);
         let informers = Arc::clone(&env.informers);
+        let scraped = self.scraped(&controllers, &informers);
         let result = self.work(&controllers, &env, &writes).await;
+        drop(scraped);
         drop(env);
         self.shared.running.lock().clear();
         drop(controllers);
@@ -400,14 +405,39 @@ impl Run {
             ),
             timeout: controller.timeout,
             counters: Arc::clone(&running.counters),
+            figures: running.figures.clone(),
         }
     }
 
     fn client_for(&self, name: &str, env: &RunnableContext, writes: &Writes) -> Client {
         match &self.manager.options.client_for {
-            Some(client_for) => writes.follow(&client_for(name)),
+            Some(client_for) => writes.follow(&self.measured(&client_for(name))),
             None => env.client.clone(),
         }
+    }
+
+    /// The client, with its requests counted if anybody wants to know.
+    fn measured(&self, client: &Client) -> Client {
+        match &self.manager.options.metrics {
+            Some(metrics) => client.layer(&MetricsLayer::new(Arc::new(metrics.clone()))),
+            None => client.clone(),
+        }
+    }
+
+    /// What is read with each scrape, as long as it is held.
+    fn scraped(
+        &self,
+        controllers: &[Arc<RunningController>],
+        informers: &Arc<Informers>,
+    ) -> Option<Arc<Running>> {
+        let metrics = self.manager.options.metrics.as_ref()?;
+        let running = Arc::new(Running {
+            operator: self.manager.operator.name().to_owned(),
+            controllers: controllers.to_vec(),
+            informers: Arc::clone(informers),
+        });
+        metrics.follow(&running);
+        Some(running)
     }
 
     fn check_names(&self) -> Result<(), RunError> {

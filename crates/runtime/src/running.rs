@@ -10,6 +10,7 @@ use kubewright_queue::{Metrics, NoMetrics, Options, WorkQueue};
 use crate::controller::{Attach, Attached, Controller};
 use crate::error::SyncFailure;
 use crate::manager::ManagerOptions;
+use crate::metrics::{Both, ControllerFigures};
 use crate::operator::RunnableContext;
 use crate::worker::Counters;
 use crate::writes::Writes;
@@ -19,7 +20,10 @@ pub(crate) struct RunningController {
     pub(crate) name: String,
     pub(crate) queue: WorkQueue<ObjectKey>,
     pub(crate) sources: Vec<Attached>,
+    pub(crate) concurrency: usize,
     pub(crate) counters: Arc<Counters>,
+    /// Where its queue and its reconciler are measured; `None` if they are not.
+    pub(crate) figures: Option<Arc<ControllerFigures>>,
 }
 
 impl fmt::Debug for RunningController {
@@ -37,10 +41,20 @@ impl RunningController {
         env: &RunnableContext,
         writes: &Writes,
     ) -> Self {
-        let metrics = options.queue_metrics.as_ref().map_or_else(
-            || Arc::new(NoMetrics) as Arc<dyn Metrics>,
-            |metrics| metrics(&controller.name),
-        );
+        let figures = options
+            .metrics
+            .as_ref()
+            .map(|metrics| metrics.controller(&controller.name));
+        let theirs = options
+            .queue_metrics
+            .as_ref()
+            .map(|metrics| metrics(&controller.name));
+        let metrics: Arc<dyn Metrics> = match (figures.clone(), theirs) {
+            (None, None) => Arc::new(NoMetrics),
+            (Some(ours), None) => ours,
+            (None, Some(theirs)) => theirs,
+            (Some(ours), Some(theirs)) => Arc::new(Both(ours, theirs)),
+        };
         let queue = WorkQueue::new(Options {
             settings: options.queue.clone(),
             limiter: (controller.limiter)(),
@@ -67,7 +81,9 @@ impl RunningController {
                 .map(|source| source.attach(&attach))
                 .collect(),
             queue,
+            concurrency: controller.concurrency,
             counters: Arc::default(),
+            figures,
         }
     }
 

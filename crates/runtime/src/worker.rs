@@ -8,11 +8,13 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use kubewright_core::ObjectKey;
 use kubewright_queue::WorkQueue;
+use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::context::Context;
 use crate::controller::AnyReconciler;
 use crate::error::Error;
+use crate::metrics::ControllerFigures;
 use crate::reconcile::{Outcome, Request};
 
 /// How often a controller's reconciler ended in which way.
@@ -83,6 +85,8 @@ pub(crate) struct Worker {
     pub(crate) ctx: Context,
     pub(crate) timeout: Option<Duration>,
     pub(crate) counters: Arc<Counters>,
+    /// `None` if nobody wants to know how long it takes.
+    pub(crate) figures: Option<Arc<ControllerFigures>>,
 }
 
 impl Worker {
@@ -91,7 +95,11 @@ impl Worker {
         while let Some(item) = self.queue.get().await {
             let key = item.key().clone();
             let span = tracing::info_span!("reconcile", controller = self.ctx.controller(), %key);
+            let start = self.figures.as_ref().map(|figures| (figures, Instant::now()));
             let end = self.reconcile(key.clone()).instrument(span.clone()).await;
+            if let Some((figures, start)) = start {
+                figures.reconciled(start.elapsed());
+            }
             let next = span.in_scope(|| self.judge(end));
             match next {
                 Next::Forget => self.queue.forget(&key),
