@@ -405,7 +405,6 @@ impl Reflector {
             } => {
                 let records = buffer.into_values().collect();
                 self.synced(records, version, effects);
-                self.failures.expired = 0;
                 stream.events += 1;
                 effects.push(Effect::Read(stream.deadline));
                 self.state = State::Watching(stream);

@@ -285,6 +285,27 @@ fn expired_versions_never_loop() {
                 ],
             ),
         );
+        // The end of a streaming list is no progress of the watch behind it.
+        check(
+            ReflectorOptions::default(),
+            vec![
+                (Start, "stream@"),
+                (Opened, "read 10s"),
+                (InitialEnd(5), "replace[]@5, read"),
+                (Failed(error()), "stream@5"),
+                (Opened, "read 10s"),
+                (InitialEnd(5), "replace[]@5, read"),
+                (Failed(error()), "stream@"),
+                (Opened, "read 10s"),
+                (InitialEnd(9), "replace[]@9, read"),
+                (Failed(error()), "report watch, wait"),
+                (Start, "stream@"),
+                (Opened, "read 10s"),
+                (InitialEnd(9), "replace[]@9, read"),
+                (Added("a", 12), "+a=u@12, read"),
+                (Failed(error()), "stream@12"),
+            ],
+        );
     }
     check(
         lists(),
