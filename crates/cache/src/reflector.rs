@@ -153,6 +153,8 @@ struct Stream {
     events: u64,
     /// When the initial state last made progress, while it comes over this stream.
     progress: Instant,
+    /// Whether all of the initial state was told: what came was a change.
+    told: bool,
     deadline: Instant,
 }
 
@@ -381,23 +383,26 @@ impl Reflector {
         now: Instant,
         effects: &mut Vec<Effect>,
     ) {
-        // Changes are no progress: a server that ignores the wish for a bookmark sends them for ever.
-        let deadline = stream.progress + self.options.bookmark_deadline;
+        if let Event::Object(kind, record) = &event {
+            // Changes are no progress: a server that ignores the wish for a bookmark sends them for ever. The initial
+            // state comes before them, as one addition of each object (apiserver `pkg/storage/cacher/cache_watcher.go`).
+            stream.told |= *kind != WatchEventKind::Added || buffer.contains_key(record.key());
+            if !stream.told {
+                stream.progress = now;
+            }
+        }
         match event {
             Event::Opened(Ok(())) => {
                 stream.progress = now;
                 stream.open(now);
             }
-            Event::Object(WatchEventKind::Deleted, record) if now < deadline => {
+            Event::Object(kind, record) if now < self.bookmark_due(&stream) => {
                 stream.events += 1;
-                buffer.remove(record.key());
-            }
-            Event::Object(kind, record) if kind == WatchEventKind::Added || now < deadline => {
-                if kind == WatchEventKind::Added {
-                    stream.progress = now;
+                if kind == WatchEventKind::Deleted {
+                    buffer.remove(record.key());
+                } else {
+                    buffer.insert(record.key().clone(), record);
                 }
-                stream.events += 1;
-                buffer.insert(record.key().clone(), record);
             }
             Event::Bookmark {
                 version,
@@ -426,8 +431,13 @@ impl Reflector {
                 return self.begin(Next::List, now, effects);
             }
         }
-        effects.push(Effect::Read(stream.progress + self.options.bookmark_deadline));
+        effects.push(Effect::Read(self.bookmark_due(&stream)));
         self.state = State::Streaming { buffer, stream };
+    }
+
+    /// Until when the last bookmark of a streaming list has to come, or more of the initial state.
+    fn bookmark_due(&self, stream: &Stream) -> Instant {
+        (stream.progress + self.options.bookmark_deadline).min(stream.deadline)
     }
 
     fn stream_failed(&mut self, error: SourceError, now: Instant, effects: &mut Vec<Effect>) {
@@ -566,6 +576,7 @@ impl Reflector {
             opened: None,
             events: 0,
             progress: now,
+            told: false,
             deadline: now + asked + self.options.watch_grace,
         }
     }

@@ -62,6 +62,7 @@ enum Told {
     Opened,
     OpenFailed(SourceError),
     Added(&'static str, u64),
+    Modified(&'static str, u64),
     Deleted(&'static str, u64),
     Bookmark(u64),
     InitialEnd(u64),
@@ -100,6 +101,9 @@ fn check(options: ReflectorOptions, script: Vec<(Told, &str)>) {
             Opened => Event::Opened(Ok(())),
             OpenFailed(error) => Event::Opened(Err(error)),
             Added(key, version) => Event::Object(WatchEventKind::Added, record(&store, key, "u", version)),
+            Modified(key, version) => {
+                Event::Object(WatchEventKind::Modified, record(&store, key, "u", version))
+            }
             Deleted(key, version) => {
                 Event::Object(WatchEventKind::Deleted, record(&store, key, "u", version))
             }
@@ -560,6 +564,42 @@ fn streaming_lists() {
             (Bookmark(5), "read 4s"),
             (Seconds(5), ""),
             (Deleted("b", 6), "report watch, list@ 500"),
+        ],
+    );
+    // Nor among additions of objects that are made meanwhile. Which they are shows once there was a change, or an object
+    // came twice.
+    for change in [Modified("a", 4), Deleted("a", 4), Added("a", 4)] {
+        check(
+            options(),
+            vec![
+                (Start, "stream@"),
+                (Opened, "read 10s"),
+                (Seconds(6), ""),
+                (Added("a", 3), "read 10s"),
+                (Seconds(6), ""),
+                (change, "read 4s"),
+                (Added("b", 5), "read 4s"),
+                (Seconds(3), ""),
+                (Added("c", 6), "read 1s"),
+                (Seconds(1), ""),
+                (Added("d", 7), "report watch, list@ 500"),
+            ],
+        );
+    }
+    // Where there is no change, the time of the watch is the limit.
+    let hurried = ReflectorOptions {
+        bookmark_deadline: Duration::from_secs(3600),
+        ..options()
+    };
+    check(
+        hurried,
+        vec![
+            (Start, "stream@"),
+            (Opened, "read"),
+            (Seconds(300), ""),
+            (Added("a", 3), "read"),
+            (Seconds(340), ""),
+            (Added("b", 4), "report watch, list@ 500"),
         ],
     );
     // Cut short: again with an empty buffer, then a list, this once.
