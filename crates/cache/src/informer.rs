@@ -23,7 +23,7 @@ use crate::lifecycle::{Lifecycle, Rested, Stop};
 use crate::listener::{EventHandler, Listener};
 use crate::lister::Lister;
 use crate::peek::MalformedObject;
-use crate::reflector::{Reflector, ReflectorOptions, StreamingSupport, Verb};
+use crate::reflector::{LONGEST, Reflector, ReflectorOptions, StreamingSupport, Verb};
 use crate::registration::Registration;
 use crate::sharding::ShardedSource;
 use crate::sharding::merge::Merge;
@@ -82,7 +82,7 @@ impl fmt::Debug for InformerOptions {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HandlerOptions {
     /// Shows the handler every object again after each such period, without asking the server; at least
-    /// [`MIN_RESYNC`]. Default: never.
+    /// [`MIN_RESYNC`], at most a year. Default: never.
     pub resync: Option<Duration>,
 }
 
@@ -312,7 +312,7 @@ impl<K: 'static> SharedInformer<K> {
     ///
     /// Outside of a tokio runtime.
     pub fn add_handler(&self, handler: impl EventHandler<K>, options: HandlerOptions) -> Registration {
-        let resync = options.resync.map(|period| period.max(MIN_RESYNC));
+        let resync = options.resync.map(|period| period.clamp(MIN_RESYNC, LONGEST));
         Registration::new(&self.inner, handler, resync)
     }
 

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use hashbrown::HashMap;
 use kubewright_core::{ListOptions, ObjectKey, ResourceVersion, VersionMatch, WatchEventKind};
 
+pub(crate) use self::options::LONGEST;
 pub use self::options::{FirstList, ReflectorOptions, StreamingLists};
 use crate::backoff::Backoff;
 use crate::record::Record;
@@ -199,6 +200,7 @@ pub(crate) struct Reflector {
 
 impl Reflector {
     pub(crate) fn new(options: ReflectorOptions, random: fastrand::Rng) -> Self {
+        let options = options.bounded();
         let backoff = Backoff::new(options.backoff_base, options.backoff_max, options.backoff_reset);
         Self {
             options,

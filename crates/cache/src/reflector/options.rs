@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How a reflector lists and watches. Every value is valid.
+/// How a reflector lists and watches. Every value is valid; times of more than a year count as a year.
 #[derive(Debug, Clone)]
 pub struct ReflectorOptions {
     /// Objects in one page of a list; 0 asks for all at once. Default: 500.
@@ -45,6 +45,25 @@ impl Default for ReflectorOptions {
         }
     }
 }
+
+impl ReflectorOptions {
+    /// The same, with times that can be added to the present one.
+    pub(super) fn bounded(self) -> Self {
+        Self {
+            bookmark_deadline: self.bookmark_deadline.min(LONGEST),
+            min_watch: self.min_watch.min(LONGEST),
+            request_timeout: self.request_timeout.min(LONGEST),
+            watch_grace: self.watch_grace.min(LONGEST),
+            backoff_base: self.backoff_base.min(LONGEST),
+            backoff_max: self.backoff_max.min(LONGEST),
+            backoff_reset: self.backoff_reset.min(LONGEST),
+            ..self
+        }
+    }
+}
+
+/// Longest time that an option asks for: a year. No clock of any system ends before that.
+pub(crate) const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 /// How fresh the first list must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -364,6 +364,35 @@ async fn a_quiet_history_in_detail() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_longest_times_are_as_good_as_others() {
+    let server = Server::new(1, Faults::default());
+    server.0.lock().put("n/a");
+    let forever = Duration::MAX;
+    let reflector = ReflectorOptions {
+        bookmark_deadline: forever,
+        min_watch: forever,
+        request_timeout: forever,
+        watch_grace: forever,
+        backoff_base: forever,
+        backoff_max: forever,
+        backoff_reset: forever,
+        ..ReflectorOptions::default()
+    };
+    let options = InformerOptions {
+        reflector,
+        ..InformerOptions::default()
+    };
+    let informer: SharedInformer<Pod> = SharedInformer::spawn(pods(), server.clone(), options);
+    let mirror: Arc<Mirror> = Arc::default();
+    let resync = Some(forever);
+    let registration = informer.add_handler(Shared(mirror.clone()), HandlerOptions { resync });
+    timeout(Duration::from_secs(1), registration.synced()).await.unwrap();
+    server.0.lock().put("n/a");
+    settle().await;
+    assert_eq!(*mirror.calls.lock(), ["add n/a Yes", "update n/a"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn resync_shows_everything_again_to_those_who_asked() {
     let server = Server::new(1, Faults::default());
     server.0.lock().put("n/a");

@@ -499,6 +499,68 @@ fn waits_grow_to_a_limit_and_start_small_again() {
     assert!(fail(121, &mut now) <= 1.6);
 }
 
+/// Whatever the times, deadlines can be told, and waits end some day.
+#[test]
+fn every_time_is_valid() {
+    type Time = fn(&mut ReflectorOptions) -> &mut Duration;
+    let times: [Time; 7] = [
+        |options| &mut options.bookmark_deadline,
+        |options| &mut options.min_watch,
+        |options| &mut options.request_timeout,
+        |options| &mut options.watch_grace,
+        |options| &mut options.backoff_base,
+        |options| &mut options.backoff_max,
+        |options| &mut options.backoff_reset,
+    ];
+    let (none, all) = ([].as_slice(), times.as_slice());
+    let rows = times.iter().map(std::slice::from_ref).chain([none, all]);
+    for (row, extreme) in rows.flat_map(|row| [(row, Duration::ZERO), (row, Duration::MAX)]) {
+        for streaming_lists in [StreamingLists::Try, StreamingLists::Never] {
+            let mut options = ReflectorOptions {
+                streaming_lists,
+                ..ReflectorOptions::default()
+            };
+            for time in row {
+                *time(&mut options) = extreme;
+            }
+            let mut reflector = Reflector::new(options, fastrand::Rng::with_seed(7));
+            let now = Instant::now();
+            let mut tell = |event| {
+                let effects = reflector.step(event, now);
+                let Some(last) = effects.last() else {
+                    panic!("nothing to go on with")
+                };
+                if let Effect::Read(at) | Effect::Wait(at) = last {
+                    assert!(*at - now <= Duration::from_secs(3 * 366 * 86_400), "{effects:?}");
+                }
+            };
+            let page = || {
+                Event::Page(Ok(self::Page {
+                    version: "5".into(),
+                    ..self::Page::default()
+                }))
+            };
+            let end = || Event::Bookmark {
+                version: ResourceVersion::from(5),
+                initial_events_end: true,
+            };
+            tell(Event::Timer);
+            for _ in 0..40 {
+                for event in [
+                    Event::Opened(Err(transport())),
+                    Event::Page(Err(internal())),
+                    Event::Timer,
+                ] {
+                    tell(event);
+                }
+            }
+            for event in [page(), Event::Opened(Ok(())), end(), Event::Silent, Event::Closed(None)] {
+                tell(event);
+            }
+        }
+    }
+}
+
 #[test]
 fn streaming_lists() {
     let options = ReflectorOptions::default;
