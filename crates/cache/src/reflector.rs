@@ -162,7 +162,7 @@ struct Stream {
 /// Failures in a row after which something else is tried.
 #[derive(Debug, Default)]
 struct Failures {
-    /// Versions that the server did not have, without a success in between.
+    /// Versions that the server did not have, or was not yet at, without a success in between.
     expired: u32,
     /// Streaming lists that broke off.
     streams: u32,
@@ -476,6 +476,13 @@ impl Reflector {
                 // A server whose data was restored takes a watch from its future, and is silent until it gets there.
                 self.last_unavailable = true;
                 self.doubt = true;
+                self.failures.expired += 1;
+                // One whose bookmarks lag behind its lists says so behind each list.
+                if self.failures.expired > 2 {
+                    let message = format!("a bookmark of version {version} after version {}", self.last);
+                    let error = SourceError::Transport { message };
+                    return self.fail(Verb::Watch, error, Next::Sync, now, effects);
+                }
                 return self.begin(Next::Sync, now, effects);
             }
             Event::Bookmark { version, .. } => {

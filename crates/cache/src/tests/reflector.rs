@@ -353,6 +353,27 @@ fn a_version_from_the_future_is_dropped_at_once() {
             ],
         ),
     );
+    // One whose bookmarks are always behind its lists is not listed without end.
+    check(
+        lists(),
+        after(
+            synced(),
+            vec![
+                (Bookmark(3), "list@ 500"),
+                (Page("a", 5, ""), "replace[a]@5, watch@5"),
+                (Opened, "read"),
+                (Bookmark(3), "list@ 500"),
+                (Page("a", 5, ""), "replace[a]@5, watch@5"),
+                (Opened, "read"),
+                (Bookmark(3), "report watch, wait"),
+                (Start, "list@ 500"),
+                (Page("a", 5, ""), "replace[a]@5, watch@5"),
+                (Opened, "read"),
+                (Bookmark(6), "bookmark 6, read"),
+                (Bookmark(5), "list@ 500"),
+            ],
+        ),
+    );
     assert!(!status(StatusReason::Timeout, 504, "slow").is_too_large_version());
 }
 
