@@ -179,6 +179,9 @@ const MAX_BROKEN_STREAMS: u32 = 2;
 /// After so many internal errors of a watch in a row its state is fetched anew.
 const MAX_WATCH_ERRORS: u32 = 5;
 
+/// The longest wait that a server is granted: a header that says more is most likely wrong, and nobody would notice.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
+
 /// The machine.
 #[derive(Debug)]
 pub(crate) struct Reflector {
@@ -562,12 +565,10 @@ impl Reflector {
         self.fail(Verb::Watch, error, next, now, effects);
     }
 
-    /// Waits, and says why.
+    /// Waits, and says why. What the server asks for counts up to [`MAX_RETRY_AFTER`].
     fn fail(&mut self, verb: Verb, error: SourceError, next: Next, now: Instant, effects: &mut Vec<Effect>) {
-        let wait = self
-            .backoff
-            .next(now, &mut self.random)
-            .max(error.retry_after().unwrap_or_default());
+        let asked = error.retry_after().unwrap_or_default().min(MAX_RETRY_AFTER);
+        let wait = self.backoff.next(now, &mut self.random).max(asked);
         self.report(verb, error, effects);
         effects.push(Effect::Wait(now + wait));
         self.state = State::Idle(next);

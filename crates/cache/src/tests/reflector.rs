@@ -394,6 +394,8 @@ fn failures_of_a_watch() {
             vec![
                 (OpenFailed(too_many(40)), "report watch, wait 40s"),
                 (Start, "watch@5"),
+                (OpenFailed(too_many(u32::MAX)), "report watch, wait 300s"),
+                (Start, "watch@5"),
             ],
         ),
     );
