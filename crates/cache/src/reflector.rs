@@ -144,6 +144,8 @@ struct Listing {
     records: Vec<Arc<Record>>,
     /// The version of the first page.
     version: Option<String>,
+    /// What was asked for last; empty for the first page.
+    continue_token: String,
     /// Pages expired: everything is asked for at once.
     unpaged: bool,
 }
@@ -306,7 +308,7 @@ impl Reflector {
         }
     }
 
-    fn list(&mut self, listing: Listing, continue_token: String, effects: &mut Vec<Effect>) {
+    fn list(&mut self, mut listing: Listing, continue_token: String, effects: &mut Vec<Effect>) {
         let mut options = ListOptions {
             limit: if listing.unpaged {
                 0
@@ -324,6 +326,7 @@ impl Reflector {
                 options.version_match = Some(VersionMatch::NotOlderThan);
             }
         } else {
+            listing.continue_token.clone_from(&continue_token);
             options.continue_token = continue_token;
         }
         effects.push(Effect::List(options));
@@ -334,6 +337,11 @@ impl Reflector {
         listing.records.extend(page.records);
         let version = listing.version.get_or_insert(page.version).clone();
         if !page.continue_token.is_empty() {
+            if page.continue_token == listing.continue_token {
+                let message = "a page of the list leads to itself".to_owned();
+                let error = SourceError::Unreadable { message };
+                return self.fail(Verb::List, error, Next::Sync, now, effects);
+            }
             return self.list(listing, page.continue_token, effects);
         }
         self.synced(listing.records, ResourceVersion::new(version), effects);

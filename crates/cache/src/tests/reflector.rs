@@ -264,6 +264,18 @@ fn lists_and_pages() {
             (Page("a c", 9, ""), "replace[a c]@9, watch@9"),
         ],
     );
+    // A server that gives the same page again and again.
+    check(
+        lists(),
+        vec![
+            (Start, "list@ 500"),
+            (Page("a b", 5, "t1"), "list@ 500t1"),
+            (Page("a b", 5, "t1"), "report list, wait"),
+            (Start, "list@ 500"),
+            (Page("a b", 6, "t1"), "list@ 500t1"),
+            (Page("c", 6, ""), "replace[a b c]@6, watch@6"),
+        ],
+    );
 }
 
 #[test]
