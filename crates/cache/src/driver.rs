@@ -246,16 +246,9 @@ impl Driver {
             Some(Ok(event)) => event,
         };
         match kind {
-            WatchEventKind::Bookmark => match serde_json::from_slice::<Bookmark>(&object) {
-                Ok(Bookmark { metadata }) => Some(Event::Bookmark {
-                    version: metadata.resource_version,
-                    initial_events_end: metadata.annotations.initial_events_end == "true",
-                }),
-                Err(error) => {
-                    tracing::warn!(%error, "a bookmark cannot be read");
-                    None
-                }
-            },
+            WatchEventKind::Bookmark => bookmark(&object)
+                .inspect_err(|error| tracing::warn!(error, "a bookmark cannot be read"))
+                .ok(),
             WatchEventKind::Error => {
                 let error = match serde_json::from_slice::<Status>(&object) {
                     Ok(status) => SourceError::status(status),
@@ -312,6 +305,18 @@ fn no_answer() -> SourceError {
     }
 }
 
+/// What a bookmark says. One without a version says nothing: the empty version would mean any.
+fn bookmark(object: &[u8]) -> Result<Event, String> {
+    let Bookmark { metadata } = serde_json::from_slice(object).map_err(|error| error.to_string())?;
+    if metadata.resource_version.is_empty() {
+        return Err("it has no version".to_owned());
+    }
+    Ok(Event::Bookmark {
+        version: metadata.resource_version,
+        initial_events_end: metadata.annotations.initial_events_end == "true",
+    })
+}
+
 #[derive(Deserialize)]
 struct Bookmark {
     metadata: BookmarkMetadata,
@@ -329,4 +334,42 @@ struct BookmarkMetadata {
 struct BookmarkAnnotations {
     #[serde(rename = "k8s.io/initial-events-end", default)]
     initial_events_end: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bookmarks_are_read() {
+        let rows = [
+            (r#"{"metadata":{"resourceVersion":"5"}}"#, Some(("5", false))),
+            (
+                r#"{"metadata":{"resourceVersion":"5","annotations":{"k8s.io/initial-events-end":"true"}}}"#,
+                Some(("5", true)),
+            ),
+            (
+                r#"{"metadata":{"resourceVersion":"5","annotations":{"k8s.io/initial-events-end":"no"}}}"#,
+                Some(("5", false)),
+            ),
+            // From the empty version a watch would begin anywhere.
+            (
+                r#"{"metadata":{"resourceVersion":"","annotations":{"k8s.io/initial-events-end":"true"}}}"#,
+                None,
+            ),
+            (r#"{"metadata":{}}"#, None),
+            ("nonsense", None),
+        ];
+        for (text, expect) in rows {
+            let read = bookmark(text.as_bytes()).ok().map(|event| match event {
+                Event::Bookmark {
+                    version,
+                    initial_events_end,
+                } => (version.to_string(), initial_events_end),
+                other => panic!("{other:?}"),
+            });
+            let read = read.as_ref().map(|(version, end)| (version.as_str(), *end));
+            assert_eq!(read, expect, "{text}");
+        }
+    }
 }
