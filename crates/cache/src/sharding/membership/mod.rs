@@ -4,7 +4,7 @@
 //! replica works on a key only while
 //!
 //! 1. its own lease, as the server has it, claims the key, and
-//! 2. a list that began after that claim was written showed no other living replica that claims it.
+//! 2. a list that began after that claim was written, and was answered, showed no other living replica that claims it.
 //!
 //! Two replicas never pass both for one key: the one whose claim was written last sees the other's. Nobody decides for
 //! all, so there is nobody to elect and nothing to agree on; views of the ring may differ for a while, and where they do,
@@ -418,7 +418,9 @@ impl Membership {
             false => self.rings.share(&self.share.members, &self.name),
         };
         self.give_up(&HashRanges::all().without(&wanted));
-        if self.share.until.is_some() && self.stands {
+        // Not where the last write is one of which nothing was heard: it may come yet, and claim less than the lease does
+        // at present. After one that succeeded it comes too late.
+        if renewed && self.share.until.is_some() && self.stands {
             let claimed = self.rings.share(&self.claimed, &self.name);
             let others = self.claimed_by_others(started);
             let free = claimed

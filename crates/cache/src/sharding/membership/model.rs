@@ -454,6 +454,27 @@ impl World {
         self.now = end;
     }
 
+    /// Tells a replica's machine of an event, and answers its requests at once until it has none.
+    fn serve(&mut self, by: usize, event: Event) {
+        let clock = self.clock(by);
+        let mut next = Some(event);
+        while let Some(event) = next.take() {
+            for effect in self.replicas[by].machine.step(event, clock) {
+                match effect {
+                    Effect::Write(write) => next = Some(Event::Wrote(self.serve_write(by, &write))),
+                    Effect::List => next = Some(self.listed()),
+                    Effect::Share(share) => self.replicas[by].share = share,
+                    Effect::Remove { .. } => {}
+                    Effect::Left => self.replicas[by].alive = false,
+                }
+            }
+        }
+    }
+
+    fn listed(&self) -> Event {
+        Event::Listed(Some(self.leases.values().cloned().collect()))
+    }
+
     fn living(&self) -> Vec<usize> {
         (0..self.replicas.len())
             .filter(|by| self.replicas[*by].alive)
@@ -640,4 +661,59 @@ fn who_is_cut_off_leaves_all_the_same() {
         world.run(20 * SECOND);
         assert!(world.living().is_empty(), "{}", world.trace);
     }
+}
+
+/// A claim of which nothing was heard is written after a list that does not show it.
+#[test]
+fn a_write_that_comes_late_claims_what_is_held() {
+    let mut world = World::new(3, CALM);
+    let (a, b) = (world.join("a"), world.join("b"));
+    world.serve(a, Event::Timer);
+    assert_eq!(world.held(a), HashRanges::all());
+    world.serve(b, Event::Timer);
+    world.now += 3 * SECOND;
+    world.serve(a, Event::Timer);
+    // What belongs to b is drained, and its claim given up.
+    let drained = Event::Drained(world.replicas[a].share.generation);
+    let clock = world.clock(a);
+    let effects = world.replicas[a].machine.step(drained, clock);
+    let Some(Effect::Write(late)) = effects.last() else {
+        panic!("{effects:?}")
+    };
+    let unknown = Event::Wrote(Err(WriteFailure::Unknown));
+    assert_eq!(world.replicas[a].machine.step(unknown, clock), []);
+    // While that is under way b leaves, and a looks.
+    world.serve(b, Event::Leave);
+    assert_eq!(world.living(), [a]);
+    world.now += 3 * SECOND;
+    let clock = world.clock(a);
+    assert_eq!(
+        world.replicas[a].machine.step(Event::Timer, clock),
+        [Effect::List]
+    );
+    let leases = world.listed();
+    let mut effects = world.replicas[a].machine.step(leases, clock);
+    let Some(Effect::Write(second)) = effects.pop() else {
+        panic!("{effects:?}")
+    };
+    for effect in effects {
+        if let Effect::Share(share) = effect {
+            world.replicas[a].share = share;
+        }
+    }
+    world.serve_write(a, late).unwrap();
+    // Who comes now finds the keys unclaimed.
+    let again = world.join("b");
+    world.serve(again, Event::Timer);
+    assert_ne!(world.held(again), HashRanges::default());
+    for key in 0..KEYS {
+        let owners = world.owners(key);
+        assert!(owners.len() < 2, "key {key} has the owners {owners:?}");
+    }
+    let refused = world.serve_write(a, &second);
+    assert_eq!(refused, Err(WriteFailure::Changed));
+    world.serve(a, Event::Wrote(refused));
+    world.now += 3 * SECOND;
+    world.serve(a, Event::Timer);
+    world.check_owners();
 }
