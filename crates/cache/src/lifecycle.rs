@@ -15,7 +15,7 @@ use tokio::sync::watch;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Running,
-    /// Asked to stop.
+    /// To stop: it was asked to, or a part of it broke.
     Stopping,
     Stopped,
 }
@@ -35,6 +35,17 @@ struct State {
     stop: Rested,
     /// Drivers that rest since that stop was asked for.
     resting: usize,
+}
+
+impl State {
+    /// A stop, for which no driver rests yet.
+    fn next_stop(self) -> Self {
+        Self {
+            phase: Phase::Stopping,
+            stop: Rested(self.stop.0 + 1),
+            resting: 0,
+        }
+    }
 }
 
 /// The last stop after which a driver rests.
@@ -59,11 +70,7 @@ impl Lifecycle {
         self.state.send_if_modified(|state| {
             let runs = state.phase == Phase::Running;
             if runs {
-                *state = State {
-                    phase: Phase::Stopping,
-                    stop: Rested(state.stop.0 + 1),
-                    resting: 0,
-                };
+                *state = state.next_stop();
             }
             runs
         });
@@ -87,18 +94,23 @@ impl Lifecycle {
         self.state.borrow().phase == Phase::Running
     }
 
-    /// A driver does nothing any more. One that broke has not been asked to stop, and stops the others.
+    /// A driver does nothing any more. One that broke while nobody asked for a stop has the others stop as well; the
+    /// informer has stopped when all of them rest.
     pub(crate) fn stopped(&self, why: Stop) -> Rested {
         let mut stop = Rested::default();
         self.state.send_if_modified(|state| {
-            stop = state.stop;
-            state.resting += usize::from(state.phase == Phase::Stopping);
-            let stops =
-                why == Stop::Broke || (state.phase == Phase::Stopping && state.resting >= self.drivers);
-            if stops {
-                state.phase = Phase::Stopped;
+            let before = state.phase;
+            if why == Stop::Broke && state.phase == Phase::Running {
+                *state = state.next_stop();
             }
-            stops
+            if state.phase == Phase::Stopping {
+                state.resting += 1;
+                if state.resting >= self.drivers {
+                    state.phase = Phase::Stopped;
+                }
+            }
+            stop = state.stop;
+            state.phase != before
         });
         stop
     }
@@ -155,4 +167,68 @@ fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("it panicked").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One step of a sequence, by a driver where it has a number.
+    enum Step {
+        Ask,
+        Start,
+        Rests(usize),
+        Breaks(usize),
+    }
+    use Step::*;
+
+    #[test]
+    fn stopped_when_all_drivers_rest() {
+        use Phase::*;
+        let rows: &[(usize, &[(Step, Phase)])] = &[
+            (1, &[(Ask, Stopping), (Rests(0), Stopped), (Start, Running)]),
+            (1, &[(Breaks(0), Stopped), (Ask, Stopped), (Start, Running)]),
+            (1, &[(Ask, Stopping), (Breaks(0), Stopped)]),
+            (2, &[(Ask, Stopping), (Rests(0), Stopping), (Rests(1), Stopped)]),
+            // The others have requests under way, and nobody who waits for the stop is to believe otherwise.
+            (2, &[(Breaks(0), Stopping), (Ask, Stopping), (Rests(1), Stopped)]),
+            (2, &[(Breaks(0), Stopping), (Breaks(1), Stopped)]),
+            (2, &[(Ask, Stopping), (Breaks(0), Stopping), (Rests(1), Stopped)]),
+            (2, &[(Ask, Stopping), (Rests(0), Stopping), (Breaks(1), Stopped)]),
+            // Who rested for a stop that was taken back rests anew for the next.
+            (
+                2,
+                &[
+                    (Breaks(0), Stopping),
+                    (Start, Running),
+                    (Breaks(1), Stopping),
+                    (Rests(0), Stopped),
+                    (Start, Running),
+                    (Rests(0), Running),
+                    (Ask, Stopping),
+                    (Rests(1), Stopping),
+                    (Rests(0), Stopped),
+                ],
+            ),
+        ];
+        for (row, (drivers, steps)) in rows.iter().enumerate() {
+            let lifecycle = Lifecycle::new(*drivers);
+            let mut rested = vec![Rested::default(); *drivers];
+            for (line, (step, expect)) in steps.iter().enumerate() {
+                match *step {
+                    Ask => drop(lifecycle.stop()),
+                    Start => drop(lifecycle.start()),
+                    Rests(driver) => rested[driver] = lifecycle.stopped(Stop::Asked),
+                    Breaks(driver) => rested[driver] = lifecycle.stopped(Stop::Broke),
+                }
+                let state = *lifecycle.state.borrow();
+                assert_eq!(state.phase, *expect, "row {row}, line {line}");
+                // Who has not rested for a stop is woken for it, and nobody else.
+                if state.phase != Running {
+                    let resting = rested.iter().filter(|rested| **rested == state.stop).count();
+                    assert_eq!(resting, state.resting, "row {row}, line {line}");
+                }
+            }
+        }
+    }
 }
