@@ -404,7 +404,7 @@ pub(crate) struct Core {
     health: watch::Sender<Health>,
     pub(crate) lifecycle: Lifecycle,
     watch_error_hook: Option<WatchErrorHook>,
-    /// The ranges that cannot get past a failure.
+    /// The ranges that cannot get past a failure. Held while the failure in the health is changed.
     failing: Mutex<BTreeSet<usize>>,
 }
 
@@ -514,15 +514,18 @@ impl Core {
         rested
     }
 
-    fn start(&self) {
-        if self.lifecycle.start() {
-            self.failing.lock().clear();
-            self.health.send_modify(|health| {
-                health.stopped = false;
-                // What failed is tried anew.
-                health.failure = None;
-            });
+    pub(crate) fn start(&self) {
+        // Held until drivers run: what they report from then on is not forgotten.
+        let mut failing = self.failing.lock();
+        if self.lifecycle.is_running() {
+            return;
         }
+        failing.clear();
+        // What failed is tried anew.
+        self.health.send_modify(|health| health.failure = None);
+        self.lifecycle.start();
+        self.health
+            .send_modify(|health| health.stopped = !self.lifecycle.is_running());
     }
 
     pub(crate) fn listen(&self) -> (u64, Arc<Listener>) {
@@ -562,22 +565,21 @@ impl Core {
     }
 
     fn failed(&self, range: usize, verb: Verb, error: SourceError) {
-        self.failing.lock().insert(range);
-        let count = self
-            .health
-            .borrow()
-            .failure
-            .as_ref()
-            .map_or(0, |failure| failure.count)
-            + 1;
-        let failure = Failure {
+        let mut failure = Failure {
             resource: self.resource.clone(),
             verb,
             error,
-            count,
+            count: 0,
         };
-        self.health
-            .send_modify(|health| health.failure = Some(failure.clone()));
+        let mut failing = self.failing.lock();
+        failing.insert(range);
+        self.health.send_modify(|health| {
+            // Counted here, so that two ranges that fail at once count as two.
+            let before = health.failure.as_ref().map_or(0, |failure| failure.count);
+            failure.count = before + 1;
+            health.failure = Some(failure.clone());
+        });
+        drop(failing);
         if let Some(hook) = &self.watch_error_hook
             && catch_unwind(AssertUnwindSafe(|| hook(&failure))).is_err()
         {

@@ -1,7 +1,10 @@
 //! Stopping and starting, what is said of failures, and what informers learn from each other.
 
-use std::sync::Arc;
+use std::future::Future;
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
@@ -12,6 +15,9 @@ use tokio::time::{Instant, advance, timeout};
 use super::informer::{Mirror, Shared, settle, spawn, truth};
 use super::pods;
 use super::server::{Faults, Server};
+use crate::informer::{Core, drivers};
+use crate::lifecycle::Stop;
+use crate::reflector::{StreamingSupport, Verb};
 use crate::source::{BoxFuture, ItemSink, ListerWatcher, SourceError, WatchStream};
 use crate::{HandlerOptions, InformerOptions, Informers, SharedInformer, WatchErrorHook, WatchScope};
 
@@ -123,6 +129,80 @@ async fn stops_and_starts_at_any_time_lose_nothing() {
         );
         assert_eq!(*mirror.objects.lock(), truth(&server), "seed {seed}");
     }
+}
+
+/// An informer that nothing drives, in so many ranges.
+fn core(shards: usize) -> Arc<Core> {
+    let options = InformerOptions {
+        shards: NonZeroUsize::new(shards).unwrap(),
+        ..InformerOptions::default()
+    };
+    let server = Server::new(1, Faults::default());
+    drivers(pods(), server, options, StreamingSupport::default()).0
+}
+
+fn reset() -> SourceError {
+    SourceError::Transport {
+        message: "reset".into(),
+    }
+}
+
+#[test]
+fn failures_of_ranges_that_fail_at_once_all_count() {
+    const EACH: u64 = 100_000;
+    let core = core(2);
+    let together = Barrier::new(2);
+    std::thread::scope(|scope| {
+        for range in 0..2 {
+            let (core, together) = (&core, &together);
+            scope.spawn(move || {
+                together.wait();
+                (0..EACH).for_each(|_| core.report(range, Verb::List, reset()));
+            });
+        }
+    });
+    assert_eq!(core.stats().health.failure.unwrap().count, 2 * EACH);
+}
+
+/// Looks at the failure of an informer when it is woken.
+struct Looks {
+    core: Arc<Core>,
+    failing: Mutex<Vec<bool>>,
+}
+
+impl Wake for Looks {
+    fn wake(self: Arc<Self>) {
+        let failing = self.core.stats().health.failure.is_some();
+        self.failing.lock().push(failing);
+    }
+}
+
+/// A driver that is woken may fail before the start has returned.
+#[test]
+fn failures_are_forgotten_before_anything_runs() {
+    let core = core(1);
+    core.report(0, Verb::List, reset());
+    drop(core.lifecycle.stop());
+    let rested = core.stopped(Stop::Asked);
+    let mut driver = Box::pin(core.lifecycle.wanted(rested));
+    let looks = Arc::new(Looks {
+        core: Arc::clone(&core),
+        failing: Mutex::default(),
+    });
+    let waker = Waker::from(Arc::clone(&looks));
+    assert!(
+        driver
+            .as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+    );
+    core.start();
+    assert_eq!(*looks.failing.lock(), [false]);
+    assert!(driver.as_mut().poll(&mut Context::from_waker(&waker)).is_ready());
+    core.report(0, Verb::List, reset());
+    core.start();
+    let health = core.stats().health;
+    assert!(health.failure.is_some() && !health.stopped, "it ran already");
 }
 
 /// A source that panics until it is mended.
