@@ -138,12 +138,13 @@ impl Merge {
                 let is_newer =
                     record.resource_version().compare(&shown.resource_version()) != Some(Ordering::Less);
                 self.forget(range, key);
-                let aside = self.aside.entry(key.clone()).or_default();
                 if is_newer {
-                    aside.push((other, shown));
+                    // One of each range: a server that sends what is of another range must not fill the memory.
+                    self.forget(other, key);
+                    self.push_aside(other, shown);
                     view.show(record);
                 } else {
-                    aside.push((range, record));
+                    self.push_aside(range, record);
                 }
             }
             // A list repeats what is here.
@@ -162,10 +163,28 @@ impl Merge {
         }
         view.hide(delta, key);
         // What another range has under this key.
-        if let Some((other, record)) = self.aside.get(key).and_then(|aside| aside.last()).cloned() {
+        if let Some((other, record)) = self.newest_aside(key) {
             self.forget(other, key);
             view.show(record);
         }
+    }
+
+    fn push_aside(&mut self, range: usize, record: Arc<Record>) {
+        let aside = self.aside.entry(record.key().clone()).or_default();
+        aside.push((range, record));
+    }
+
+    /// The later one where versions cannot be compared.
+    fn newest_aside(&self, key: &ObjectKey) -> Option<(usize, Arc<Record>)> {
+        let aside = self.aside.get(key)?.iter();
+        let newest = aside.reduce(|newest, other| {
+            let version = other.1.resource_version();
+            match version.compare(&newest.1.resource_version()) {
+                Some(Ordering::Less) => newest,
+                _ => other,
+            }
+        });
+        newest.cloned()
     }
 
     fn replace(
@@ -354,6 +373,37 @@ mod tests {
         sharded.take_in(1, vec![Delta::Replace(Vec::new())], 1);
         assert_eq!(shown(&sharded), Some(old));
         assert!(sharded.merge.aside.is_empty());
+    }
+
+    #[test]
+    fn what_is_aside_comes_back_in_its_newest_state() {
+        let key = "n/a";
+        let uids: Vec<_> = (0..PARTS).map(|range| uid(range, 0)).collect();
+        let mut sharded = Sharded::new();
+        for (range, version) in [(2, 9), (1, 8), (0, 3)] {
+            let object = sharded.record(key, &uids[range], version);
+            sharded.take_in(range, vec![Delta::Upsert(object)], version);
+        }
+        for (range, version) in [(2, 9), (1, 8), (0, 3)] {
+            let shown = sharded.stored()[key].clone();
+            assert_eq!(shown, (uids[range].clone(), version.to_string()));
+            let gone = sharded.record(key, &uids[range], version);
+            sharded.take_in(range, vec![Delta::Delete(gone)], 10);
+        }
+        assert!(sharded.stored().is_empty() && sharded.merge.aside.is_empty());
+    }
+
+    #[test]
+    fn what_is_sent_to_the_wrong_range_does_not_pile_up() {
+        let (key, foreign) = ("n/a", uid(1, 0));
+        let mut sharded = Sharded::new();
+        for version in 1..100 {
+            let object = sharded.record(key, &foreign, version);
+            sharded.take_in(0, vec![Delta::Upsert(object)], version);
+            let aside = sharded.merge.aside.values().map(Vec::len).sum::<usize>();
+            assert!(aside <= 1, "{aside} at version {version}");
+        }
+        assert_eq!(sharded.stored()[key], (foreign, "99".to_owned()));
     }
 
     /// Ranges that follow one server, each at its own pace, end up with what it has, by a story that fits.
