@@ -121,14 +121,20 @@ struct Told<K> {
     object: Cached<K>,
     /// The generation of the share in which it was looked at last.
     generation: u64,
+    /// The generation that brought its key.
+    since: u64,
 }
 
 impl<K, H> Filter<K, H> {
     /// Notes what the handler knows from now on, and gives back what it knew.
     fn note(&self, object: &Cached<K>) -> Option<Told<K>> {
-        let now = self.shard.owns(self.by.key(object)).then(|| Told {
+        // Looked at before the key, so that no change in between is taken for one that was seen.
+        let generation = self.shard.generation();
+        let since = self.shard.owned_since(self.by.key(object));
+        let now = since.map(|since| Told {
             object: object.clone(),
-            generation: self.shard.generation(),
+            generation,
+            since,
         });
         let mut told = self.told.lock();
         match now {
@@ -137,29 +143,35 @@ impl<K, H> Filter<K, H> {
         }
     }
 
-    fn is_told(&self, object: &Cached<K>) -> bool {
-        self.told.lock().contains_key(object.key())
+    /// Since when the key of an object that the handler knows is the replica's.
+    fn since(&self, object: &Cached<K>) -> Option<u64> {
+        self.told.lock().get(object.key()).map(|told| told.since)
     }
 }
 
 impl<K: 'static, H: ShardedHandler<K>> EventHandler<K> for Filter<K, H> {
     fn on_add(&self, object: &Cached<K>, initial: Initial) {
         self.note(object);
-        if self.is_told(object) {
+        if self.since(object).is_some() {
             self.handler.on_add(object, initial);
         }
     }
 
     fn on_update(&self, old: &Cached<K>, new: &Cached<K>) {
         let before = self.note(new);
-        match (before, self.is_told(new)) {
-            (None, false) => {}
-            (None, true) => self.handler.on_add(new, Initial::No),
-            (Some(before), false) => self.handler.on_released(&before.object),
-            // Shown again because the share changed, which did not change this.
-            (Some(before), true) if old.same_version(new) && before.generation != self.shard.generation() => {
+        match (before, self.since(new)) {
+            (None, None) => {}
+            (None, Some(_)) => self.handler.on_add(new, Initial::No),
+            (Some(before), None) => self.handler.on_released(&before.object),
+            // It was gone, and came back before anybody looked: work on it may have been passed over meanwhile.
+            (Some(before), Some(since)) if since > before.generation => {
+                self.handler.on_released(&before.object);
+                self.handler.on_add(new, Initial::No);
             }
-            (Some(before), true) => self.handler.on_update(&before.object, new),
+            // Shown again because the share changed, which did not change this.
+            (Some(before), Some(_))
+                if old.same_version(new) && before.generation != self.shard.generation() => {}
+            (Some(before), Some(_)) => self.handler.on_update(&before.object, new),
         }
     }
 
@@ -269,6 +281,11 @@ mod tests {
             told(&filter),
             ["update 6 to b@7", "release a@5", "update 7 to b@7"]
         );
+        // Lost and taken again before anything is shown.
+        hand.hold(&[]);
+        hand.hold(&keys(&["mine"]));
+        again(&[&a5, &b7]);
+        assert_eq!(told(&filter), ["release b@7", "add b@7"]);
         filter.on_delete(&a5, FinalState::Known);
         filter.on_delete(&b7, FinalState::Known);
         assert_eq!(told(&filter), ["delete b@7"]);

@@ -72,7 +72,7 @@ impl Drop for Handle {
 /// What handles, work and the task that keeps the lease share.
 pub(super) struct Shared {
     state: Mutex<State>,
-    /// Counts changes of what is held.
+    /// Counts changes of what may be taken: of the ranges, and of times in which nothing might be.
     generations: watch::Sender<u64>,
     /// Until when work may go on.
     terms: watch::Sender<Term>,
@@ -86,8 +86,16 @@ pub(super) struct Shared {
 #[derive(Default)]
 struct State {
     share: Share,
+    /// What is held, by the time since when it is held without a break.
+    spells: Vec<Spell>,
     /// How much work there is on each key.
     running: HashMap<u64, usize>,
+}
+
+/// Ranges that are held since a generation of [`Shard::generations`].
+struct Spell {
+    since: u64,
+    ranges: HashRanges,
 }
 
 /// A time in which the replica may work without a break.
@@ -143,10 +151,21 @@ impl Shard {
         })
     }
 
-    /// Counts changes of what the replica owns.
+    /// Counts changes of what the replica owns, those among them that nobody saw: a lease that ran out and was renewed.
     #[must_use]
     pub fn generations(&self) -> watch::Receiver<u64> {
         self.handle.shared.generations.subscribe()
+    }
+
+    /// Which of the [generations](Self::generations) brought this key, if the replica owns it now: since then it has been
+    /// its without a break. Whoever passes over keys that are not the replica's looks again, at each change, for those
+    /// that came later than the generation in which it looked last; a key may have gone and come back in between.
+    #[must_use]
+    pub fn owned_since(&self, key: ShardKey) -> Option<u64> {
+        let state = self.handle.shared.state.lock();
+        let mut spells = state.spells.iter().filter(|_| state.owns(key));
+        let spell = spells.find(|spell| spell.ranges.contains(key.hash()))?;
+        Some(spell.since)
     }
 
     pub(super) fn generation(&self) -> u64 {
@@ -216,6 +235,25 @@ impl State {
     fn owns(&self, key: ShardKey) -> bool {
         self.share.held.contains(key.hash()) && !self.is_over()
     }
+
+    /// After the share has changed, in this generation; `anew`: nothing was held meanwhile.
+    fn note_spells(&mut self, generation: u64, anew: bool) {
+        let held = &self.share.held;
+        let mut gained = held.clone();
+        self.spells.retain_mut(|spell| {
+            spell.ranges = spell.ranges.intersection(held);
+            if !anew {
+                gained = gained.without(&spell.ranges);
+            }
+            !anew && !spell.ranges.is_empty()
+        });
+        if !gained.is_empty() {
+            self.spells.push(Spell {
+                since: generation,
+                ranges: gained,
+            });
+        }
+    }
 }
 
 impl Shared {
@@ -239,11 +277,16 @@ impl Shared {
             term.number += u64::from(over);
             term.until = until;
         });
-        let generation = share.generation;
+        // Who asked while the term was over was told that nothing is owned, though the ranges may be as they were.
+        let regained = over && !share.held.is_empty();
+        let changed = regained || share.generation != state.share.generation;
         state.share = share;
-        drop(state);
-        self.generations
-            .send_if_modified(|last| std::mem::replace(last, generation) != generation);
+        if changed {
+            self.generations.send_modify(|generation| {
+                *generation += 1;
+                state.note_spells(*generation, over);
+            });
+        }
     }
 
     /// The generation whose drained keys nobody works on, if some are drained.
@@ -417,6 +460,56 @@ pub(super) mod tests {
         hand.set(&[a], &[], 10);
         assert!(new.is_revoked(), "lost and taken again");
         timeout(second, new.revoked()).await.unwrap();
+    }
+
+    /// Who looked in between was turned away, and comes back only if it is told to.
+    #[tokio::test(start_paused = true)]
+    async fn a_term_that_was_over_counts_as_a_change() {
+        let a = key("n/a");
+        let second = Duration::from_secs(1);
+        let hand = Hand::new();
+        hand.set(&[a], &[], 10);
+        let mut generations = hand.shard.generations();
+        let mut changed = || {
+            let changed = generations.has_changed().unwrap();
+            generations.mark_unchanged();
+            changed
+        };
+        advance(8 * second).await;
+        hand.set(&[a], &[], 10);
+        assert!(!changed(), "renewed in time");
+        assert_eq!(hand.shard.owned_since(a), Some(1));
+        advance(11 * second).await;
+        assert!(hand.shard.begin(a).is_none() && !changed());
+        assert_eq!(hand.shard.owned_since(a), None);
+        hand.set(&[a], &[], 10);
+        assert!(hand.shard.owns(a) && changed());
+        assert_eq!(hand.shard.owned_since(a), Some(2));
+        // Nothing is owned, before or after.
+        hand.set(&[], &[], 0);
+        assert!(!changed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_came_when() {
+        let (a, b) = (key("n/a"), key("n/b"));
+        let mut hand = Hand::new();
+        let rows: &[(&[ShardKey], _)] = &[
+            (&[], (None, None)),
+            (&[a], (Some(2), None)),
+            (&[a, b], (Some(2), Some(3))),
+            (&[b], (None, Some(3))),
+            (&[b, a], (Some(5), Some(3))),
+            (&[a], (Some(5), None)),
+            (&[], (None, None)),
+            (&[a, b], (Some(8), Some(8))),
+        ];
+        for (row, (held, expect)) in rows.iter().enumerate() {
+            hand.hold(held);
+            let shard = &hand.shard;
+            assert_eq!((shard.owned_since(a), shard.owned_since(b)), *expect, "row {row}");
+            assert_eq!(shard.generation(), row as u64 + 1);
+        }
     }
 
     #[tokio::test]
