@@ -272,8 +272,12 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
         }
     }
 
-    /// Makes a key due after a delay (at most [`MAX_DELAY`]; zero means now).
+    /// Makes a key due after a delay (at most [`MAX_DELAY`]; zero means now). One that comes after the shutdown is no
+    /// retry (client-go `util/workqueue/delaying_queue.go`).
     pub fn add_after(&mut self, key: K, delay: Duration, priority: i32, now: Instant) -> Added {
+        if self.shutting_down {
+            return Added::ShuttingDown;
+        }
         if let Some(metrics) = &self.metrics {
             metrics.retried();
         }

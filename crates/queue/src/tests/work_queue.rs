@@ -52,6 +52,11 @@ fn metrics_follow_the_keys() {
         (millis(14), millis(8))
     );
     queue.done(&"b", start + millis(12));
+    queue.shut_down(ShutDown::Drain);
+    for delay in [Duration::ZERO, millis(1)] {
+        let added = queue.add_after("d", delay, 0, start + millis(12));
+        assert_eq!(added, Added::ShuttingDown, "no retry");
+    }
     let counts =
         [&counts.added, &counts.retried, &counts.waited, &counts.worked].map(|c| c.load(Ordering::Relaxed));
     assert_eq!(counts, [3, 1, 6, 10]);
