@@ -41,7 +41,8 @@ impl WatchScope {
 
 /// Makes the source of an informer. A [`Client`](kubewright_client::Client) is one.
 pub trait Sources: Send + Sync + 'static {
-    /// A source of the objects of a resource in a scope.
+    /// A source of the objects of a resource in a scope. Called while an informer is handed out, under the lock of
+    /// [`Informers`]: it must neither block nor ask them for anything.
     fn source(&self, resource: &ApiResource, scope: &WatchScope) -> Arc<dyn ListerWatcher>;
 }
 
@@ -135,7 +136,7 @@ impl Informers {
         SharedInformer::from_inner(inner)
     }
 
-    /// What each informer has done and what it has, by resource and scope.
+    /// What each informer has done and what it has, by resource and scope; of two views of the same, the full one first.
     #[must_use]
     pub fn stats(&self) -> Vec<Stats> {
         let running = self.running.lock();
@@ -149,11 +150,17 @@ impl Informers {
                 key.namespace.clone(),
             )
         };
-        all.sort_by_cached_key(|(key, _)| (name(key), key.labels.clone(), key.fields.clone()));
+        // All that keys differ in, so that the order is always the same.
+        all.sort_by_cached_key(|(key, _)| {
+            let view = key.view != View::Full;
+            (name(key), key.labels.clone(), key.fields.clone(), view)
+        });
         all.iter().map(|(_, inner)| inner.core.stats()).collect()
     }
 
-    /// How many informers run.
+    /// How many informers are held, by a handle, a lister or a registration: each runs unless it was
+    /// [stopped](SharedInformer::stop). One that nobody holds any more is not counted, though it may not have
+    /// [ended](Self::ended) yet.
     #[must_use]
     pub fn running(&self) -> usize {
         self.running

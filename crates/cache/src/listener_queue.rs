@@ -98,8 +98,9 @@ pub(crate) enum Delivery {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Lag {
-    /// Calls to come: one for each key that changed, at most two where an object was made anew. Those of changes that
-    /// were not merged yet count each.
+    /// Changes that were not merged yet, each of them, and keys with changes that were: those count once, also where an
+    /// object was made anew and takes two calls. A key with both counts for both, so the calls to come may be fewer, or
+    /// more.
     pub pending: usize,
     /// Keys that a resync will show again.
     pub resynced: usize,

@@ -54,7 +54,8 @@ impl Registration {
         let _ = synced.wait_for(|synced| *synced).await;
     }
 
-    /// How many calls are still to come: a slow handler shows here.
+    /// About how many calls are still to come, those of a resync among them: a slow handler shows here. It is what
+    /// [`Lag::pending`] and [`Lag::resynced`] are together.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.listener.queue.lock().len()

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
 
-/// Decides how long a key waits before it is tried again.
+/// Decides how long a key waits before it is tried again. Called under the queue's lock: implementations only reckon, and
+/// never call the queue back.
 pub trait RateLimiter<K>: fmt::Debug + Send {
     /// Counts one more failure of the key and says how long to wait.
     fn when(&mut self, key: &K, now: Instant) -> Duration;

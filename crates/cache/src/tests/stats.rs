@@ -3,12 +3,14 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use kubewright_client::View;
+use kubewright_core::DynamicObject;
 use tokio::time::{advance, timeout};
 
 use super::informer::{Mirror, Shared, settle, spawn};
 use super::server::{Faults, Server};
 use super::*;
-use crate::HandlerOptions;
+use crate::{HandlerOptions, InformerOptions, Informers, ListerWatcher, WatchScope};
 
 #[tokio::test(start_paused = true)]
 async fn the_numbers_are_those_of_what_happened() {
@@ -107,4 +109,41 @@ fn memory_is_given_back() {
     let usage = store.usage();
     assert_eq!(usage.decoded_bytes, 0);
     assert_eq!((usage.states, usage.bytes, usage.text_bytes), (0, 0, 0));
+}
+
+/// Informers of one resource and scope that differ in the view alone have their places too.
+#[tokio::test(start_paused = true)]
+async fn informers_are_told_of_in_one_order() {
+    let [few, many] = [1, 2].map(|objects| {
+        let server = Server::new(1, Faults::default());
+        (0..objects).for_each(|i| server.0.lock().put(&format!("n/{i}")));
+        server
+    });
+    for _ in 0..32 {
+        let (few, many) = (few.clone(), many.clone());
+        let informers = Informers::new(
+            move |_: &ApiResource, scope: &WatchScope| -> Arc<dyn ListerWatcher> {
+                if scope.view == View::Full {
+                    few.clone()
+                } else {
+                    many.clone()
+                }
+            },
+            InformerOptions::default(),
+        );
+        let views = [View::Metadata, View::Full].map(|view| WatchScope {
+            view,
+            ..WatchScope::default()
+        });
+        let held = views.map(|scope| informers.informer_for::<DynamicObject>(&pods(), &scope));
+        for informer in &held {
+            informer.synced().await;
+        }
+        let objects: Vec<_> = informers
+            .stats()
+            .iter()
+            .map(|stats| stats.usage.objects)
+            .collect();
+        assert_eq!(objects, [1, 2]);
+    }
 }
