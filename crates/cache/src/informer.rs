@@ -23,6 +23,7 @@ use crate::lifecycle::{Lifecycle, Rested, Stop};
 use crate::listener::{EventHandler, Listener};
 use crate::lister::Lister;
 use crate::peek::MalformedObject;
+use crate::record::Record;
 use crate::reflector::{LONGEST, Reflector, ReflectorOptions, StreamingSupport, Verb};
 use crate::registration::Registration;
 use crate::sharding::ShardedSource;
@@ -391,6 +392,9 @@ pub enum Indexed {
     Existed,
 }
 
+/// Objects that a resync shows while those who tell of changes wait.
+const SHOWN_AT_ONCE: usize = 1000;
+
 /// What driver, listeners and readers share.
 pub(crate) struct Core {
     pub(crate) resource: ApiResource,
@@ -554,8 +558,22 @@ impl Core {
 
     /// Shows one listener everything again.
     pub(crate) fn resync(&self, listener: &Listener) {
-        let _no_change_meanwhile = self.listeners.lock();
-        listener.queue.lock().resync(self.store.list());
+        self.show_again(listener, || self.store.list());
+    }
+
+    /// While it is listed and shown, neither the store nor other listeners wait, so changes come in between. What is
+    /// shown must be what the listener was told last. The queue therefore notes what it is given from before the list on,
+    /// and passes that over. A change that the list saw is given to the queue before anything is shown: both happen under
+    /// the lock that is waited for in between.
+    pub(crate) fn show_again(&self, listener: &Listener, list: impl FnOnce() -> Vec<Arc<Record>>) {
+        let _one_at_a_time = listener.resync.lock();
+        listener.queue.lock().begin_resync();
+        let records = list();
+        drop(self.listeners.lock());
+        for some in records.chunks(SHOWN_AT_ONCE) {
+            listener.queue.lock().resync(some);
+        }
+        listener.queue.lock().end_resync();
     }
 
     pub(crate) fn report(&self, range: usize, verb: Verb, error: SourceError) {

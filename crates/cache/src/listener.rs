@@ -36,6 +36,8 @@ pub trait EventHandler<K>: Send + Sync + 'static {
 #[derive(Debug)]
 pub(crate) struct Listener {
     pub(crate) queue: Mutex<ListenerQueue>,
+    /// Held during a resync: there is one at a time.
+    pub(crate) resync: Mutex<()>,
     pub(crate) wake: Notify,
     pub(crate) synced: watch::Sender<bool>,
 }
@@ -44,6 +46,7 @@ impl Listener {
     pub(crate) fn new() -> Self {
         Self {
             queue: Mutex::default(),
+            resync: Mutex::default(),
             wake: Notify::new(),
             synced: watch::Sender::new(false),
         }

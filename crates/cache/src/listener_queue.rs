@@ -17,7 +17,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
 use kubewright_core::ObjectKey;
 use kubewright_queue::list::{Linked, Links, List};
 
@@ -41,6 +41,8 @@ pub(crate) struct ListenerQueue {
     resynced: List<RESYNCED>,
     /// Fresh deliveries since one of the resync.
     since_resynced: u32,
+    /// While a resync is under way: what has changed since it began.
+    changed: Option<HashSet<ObjectKey>>,
     longest: usize,
     closed: bool,
 }
@@ -130,6 +132,7 @@ impl ListenerQueue {
             fresh: List::default(),
             resynced: List::default(),
             since_resynced: 0,
+            changed: None,
             longest: 0,
             closed: false,
         }
@@ -139,6 +142,9 @@ impl ListenerQueue {
     pub(crate) fn push(&mut self, changes: &Arc<[Change]>, now: Instant) {
         if self.closed || changes.is_empty() {
             return;
+        }
+        if let Some(changed) = &mut self.changed {
+            changed.extend(changes.iter().map(|change| change.record().key().clone()));
         }
         self.unmerged += changes.len();
         self.parcels.push_back(Parcel::Changes {
@@ -160,18 +166,32 @@ impl ListenerQueue {
         }
     }
 
-    /// Shows every object again that has no news of its own.
-    pub(crate) fn resync(&mut self, records: Vec<Arc<Record>>) {
+    /// What is listed from now on is going to be shown again, piece by piece.
+    pub(crate) fn begin_resync(&mut self) {
+        self.changed = Some(HashSet::new());
+    }
+
+    pub(crate) fn end_resync(&mut self) {
+        self.changed = None;
+    }
+
+    /// Shows objects again that have no news of their own. What has changed since the resync began is not what it was
+    /// when it was listed, and the handler is told of it anyway, or was already.
+    pub(crate) fn resync(&mut self, records: &[Arc<Record>]) {
         if self.closed {
             return;
         }
         self.merge_parcels();
         for record in records {
+            let has_changed = |changed: &HashSet<_>| changed.contains(record.key());
+            if self.changed.as_ref().is_some_and(has_changed) {
+                continue;
+            }
             let hash = self.hasher.hash_one(record.key());
             if self.find(hash, record.key()).is_none() {
                 let shown = Then::Updated {
-                    old: Arc::clone(&record),
-                    new: record,
+                    old: Arc::clone(record),
+                    new: Arc::clone(record),
                 };
                 let at = self.insert(hash, Content::There(shown), RESYNCED, None);
                 self.resynced.push_back(&mut self.slots, at);

@@ -12,7 +12,16 @@ use tokio::time::timeout;
 
 use super::informer::{Mirror, Shared, settle, spawn};
 use super::server::{Faults, Server};
-use crate::{Cached, EventHandler, FilteringHandler, FinalState, HandlerOptions, Initial, Registration};
+use super::{pods, record, show};
+use crate::delta_fifo::{Batch, Delta};
+use crate::informer::drivers;
+use crate::listener_queue::Delivery;
+use crate::reflector::StreamingSupport;
+use crate::store::Change;
+use crate::{
+    Cached, EventHandler, FilteringHandler, FinalState, HandlerOptions, InformerOptions, Initial,
+    Registration,
+};
 
 /// A handler whose calls wait until the test lets them go on.
 struct Gate {
@@ -133,4 +142,70 @@ async fn a_filtered_handler_sees_objects_come_and_go() {
         );
     }
     assert_eq!(*mirror.faults.lock(), [""; 0]);
+}
+
+/// While a resync lists the store, others go on: the store takes in changes, and handlers are told of them.
+#[test]
+fn what_changes_during_a_resync_is_not_shown_as_it_was() {
+    let core = drivers(
+        pods(),
+        Server::new(1, Faults::default()),
+        InformerOptions::default(),
+        StreamingSupport::default(),
+    )
+    .0;
+    let record = |key: &str, version| record(&core.store, key, "u", version);
+    let apply = |deltas| {
+        let version = None;
+        core.apply(0, Batch { deltas, version });
+    };
+    let keys = ["n/changed", "n/gone", "n/same", "n/told"];
+    apply(vec![Delta::Replace(
+        keys.iter().map(|key| record(key, 1)).collect(),
+    )]);
+    let (_, listener) = core.listen();
+    let tell = || {
+        let mut calls = Vec::new();
+        while let Some(delivery) = listener.queue.lock().pop() {
+            if let Delivery::Change(change) = delivery {
+                calls.push(match change {
+                    Change::Added { new, .. } => format!("add {}", show(&new)),
+                    Change::Updated { old, new } => format!("update {} {}", old.version(), show(&new)),
+                    Change::Deleted { last, .. } => format!("delete {}", show(&last)),
+                });
+            }
+        }
+        calls
+    };
+    assert_eq!(tell().len(), keys.len());
+    core.show_again(&listener, || {
+        let listed = core.store.list();
+        apply(vec![Delta::Upsert(record("n/told", 2))]);
+        assert_eq!(tell(), ["update 1 n/told=u@2"]);
+        apply(vec![
+            Delta::Upsert(record("n/changed", 3)),
+            Delta::Delete(record("n/gone", 4)),
+        ]);
+        listed
+    });
+    assert_eq!(
+        tell(),
+        [
+            "update 1 n/changed=u@3",
+            "delete n/gone=u@4",
+            "update 1 n/same=u@1"
+        ]
+    );
+    // The next one shows what there is then.
+    core.resync(&listener);
+    let mut calls = tell();
+    calls.sort();
+    assert_eq!(
+        calls,
+        [
+            "update 1 n/same=u@1",
+            "update 2 n/told=u@2",
+            "update 3 n/changed=u@3"
+        ]
+    );
 }

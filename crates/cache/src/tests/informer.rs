@@ -386,7 +386,9 @@ async fn the_longest_times_are_as_good_as_others() {
     let mirror: Arc<Mirror> = Arc::default();
     let resync = Some(forever);
     let registration = informer.add_handler(Shared(mirror.clone()), HandlerOptions { resync });
-    timeout(Duration::from_secs(1), registration.synced()).await.unwrap();
+    timeout(Duration::from_secs(1), registration.synced())
+        .await
+        .unwrap();
     server.0.lock().put("n/a");
     settle().await;
     assert_eq!(*mirror.calls.lock(), ["add n/a Yes", "update n/a"]);

@@ -64,7 +64,7 @@ proptest! {
                     others.retain(|record| record.key().name.as_ref() != key.to_string());
                     fifo.replace(others, ResourceVersion::from(version));
                 }
-                (5, _) => queue.resync(store.list()),
+                (5, _) => queue.resync(&store.list()),
                 (_, Some(uid)) => fifo.upsert(record(&store, &name, &uid, version)),
                 (_, None) => {}
             }
@@ -137,7 +137,8 @@ impl Script {
     }
 
     fn resync(&mut self) {
-        self.queue.resync(self.known.values().cloned().collect());
+        let known: Vec<_> = self.known.values().cloned().collect();
+        self.queue.resync(&known);
     }
 
     fn pop(&mut self) -> Option<String> {

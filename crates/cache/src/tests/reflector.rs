@@ -589,7 +589,13 @@ fn every_time_is_valid() {
                     tell(event);
                 }
             }
-            for event in [page(), Event::Opened(Ok(())), end(), Event::Silent, Event::Closed(None)] {
+            for event in [
+                page(),
+                Event::Opened(Ok(())),
+                end(),
+                Event::Silent,
+                Event::Closed(None),
+            ] {
                 tell(event);
             }
         }
