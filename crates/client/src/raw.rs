@@ -120,24 +120,21 @@ impl RawList {
     ///
     /// # Errors
     ///
-    /// The text is not one JSON object with `items`, or something follows it.
+    /// The text is not one JSON object with `items`, which may be null, or something follows it.
     pub fn split(body: &Bytes) -> Result<Self, serde_json::Error> {
         #[derive(Deserialize)]
         struct Split<'a> {
             #[serde(default)]
             metadata: ListMeta,
+            // Absent is not null, which is an empty list.
             #[serde(borrow)]
-            items: Option<Vec<&'a RawValue>>,
+            items: Items<'a>,
         }
-        // Else the fields could come in an array, one after the other.
-        if body.trim_ascii_start().starts_with(b"[") {
-            return Err(de::Error::invalid_type(
-                Unexpected::Seq,
-                &"a list, which is an object",
-            ));
-        }
+        #[derive(Deserialize)]
+        struct Items<'a>(#[serde(borrow)] Option<Vec<&'a RawValue>>);
+        refuse_array(body, &"a list, which is an object")?;
         let split: Split<'_> = serde_json::from_slice(body)?;
-        let items = split.items.unwrap_or_default();
+        let items = split.items.0.unwrap_or_default();
         let items = items
             .into_iter()
             .map(|item| body.slice_ref(item.get().as_bytes()))
@@ -206,6 +203,7 @@ impl RawEvent {
             #[serde(borrow)]
             object: &'a RawValue,
         }
+        refuse_array(frame, &"an event, which is an object")?;
         let split: Split<'_> = serde_json::from_slice(frame)?;
         Ok(Self {
             kind: split.r#type,
@@ -223,6 +221,14 @@ impl RawEvent {
                 )
             })
         })
+    }
+}
+
+/// Else the fields could come in an array, one after the other.
+fn refuse_array(text: &[u8], expected: &dyn de::Expected) -> Result<(), serde_json::Error> {
+    match text.trim_ascii_start().starts_with(b"[") {
+        true => Err(de::Error::invalid_type(Unexpected::Seq, expected)),
+        false => Ok(()),
     }
 }
 
@@ -372,7 +378,7 @@ mod tests {
     #[test]
     fn lists_are_cut_into_their_items() {
         type Row = (&'static str, Option<(&'static str, &'static [&'static str])>);
-        let rows: [Row; 10] = [
+        let rows: [Row; 11] = [
             (
                 r#"{"metadata":{"resourceVersion":"7"},"items":[{"a": 1},{}]}"#,
                 Some(("7", &[r#"{"a": 1}"#, "{}"])),
@@ -381,7 +387,8 @@ mod tests {
                 r#"{"kind":"PodList","items":null,"metadata":{"resourceVersion":"8","x":1}}"#,
                 Some(("8", &[])),
             ),
-            (r#"{"metadata":{"resourceVersion":"9"}}"#, Some(("9", &[]))),
+            (r#"{"metadata":{"resourceVersion":"9"}}"#, None),
+            (r#"{"kind":"Status","status":"Failure"}"#, None),
             (r#" {"items":["é",[ ]]} "#, Some(("", &["\"é\"", "[ ]"]))),
             (r#"{"items":[]} trailing"#, None),
             (r#"{"items":[}"#, None),
@@ -451,6 +458,7 @@ mod tests {
             (r#"{"type":"RENAMED","object":{}}"#, None),
             (r#"{"type":"ADDED"}"#, None),
             (r#"{"kind":"Status"}"#, None),
+            (r#"["ADDED",{}]"#, None),
         ];
         for (text, expect) in rows {
             let event = RawEvent::split(&Bytes::from_static(text.as_bytes())).ok();

@@ -1,5 +1,7 @@
 //! Cutting the items out of a list while it arrives: [`ListSplitter`].
 
+use std::fmt;
+
 use bytes::{Bytes, BytesMut};
 use kubewright_core::ListMeta;
 use kubewright_core::json::{MAX_NESTING, Nesting, TooDeep};
@@ -7,7 +9,8 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 /// Cuts a list in JSON into its items, from pieces that may end at any byte.
 ///
-/// The list itself is read strictly: one JSON object, whose `items` are an array or null, and nothing behind it. An item is cut out by its
+/// The list itself is read strictly: one JSON object, whose `items` are there and are an array or null (which Go writes for none), and nothing
+/// behind it. Whoever takes another object for an empty list, such as a `Status`, believes that everything is gone. An item is cut out by its
 /// brackets and not looked at, so that one that makes no sense concerns no other; nothing but a bracket too many or too few in it can. An
 /// item that lies within one piece is a slice of it, without a copy.
 ///
@@ -28,6 +31,8 @@ pub struct ListSplitter {
     field: String,
     metadata: Option<ListMeta>,
     has_items: bool,
+    /// What it says of itself, for an error.
+    came: Came,
     limit: usize,
     failure: Option<SplitError>,
 }
@@ -70,6 +75,12 @@ pub enum SplitError {
         /// Where it is.
         offset: u64,
     },
+    /// It is an object without items.
+    #[error("what came is no list: {came}, without items")]
+    NoItems {
+        /// What it says of itself.
+        came: Came,
+    },
     /// The list is not whole.
     #[error("the list ends after {length} bytes, where {expected} should follow")]
     Truncated {
@@ -78,6 +89,29 @@ pub enum SplitError {
         /// What is missing.
         expected: &'static str,
     },
+}
+
+/// What an object that is no list says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Came {
+    /// Its kind; empty if it names none.
+    pub kind: String,
+    /// Its message, which a `Status` has; empty if there is none.
+    pub message: String,
+}
+
+impl fmt::Display for Came {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.kind {
+            "" => f.write_str("an object that names no kind")?,
+            kind => write!(f, "an object of kind {kind:?}")?,
+        }
+        match &*self.message {
+            "" => Ok(()),
+            message => write!(f, " that says {message:?}"),
+        }
+    }
 }
 
 /// What the next byte belongs to.
@@ -136,6 +170,7 @@ impl ListSplitter {
             field: String::new(),
             metadata: None,
             has_items: false,
+            came: Came::default(),
             limit,
             failure: None,
         }
@@ -240,7 +275,11 @@ impl ListSplitter {
         let is_items = self.field == "items";
         let place = match (self.place, byte) {
             (Place::Begin, b'{') => Place::FirstField,
-            (Place::FirstField | Place::AfterValue, b'}') => Place::End,
+            (Place::FirstField | Place::AfterValue, b'}') if self.has_items => Place::End,
+            (Place::FirstField | Place::AfterValue, b'}') => {
+                let came = std::mem::take(&mut self.came);
+                return Err(SplitError::NoItems { came });
+            }
             (Place::AfterValue, b',') => Place::Field,
             (Place::Colon, b':') => Place::Value,
             (Place::Value, b'[') if is_items => Place::FirstItem,
@@ -316,8 +355,17 @@ impl ListSplitter {
                 self.metadata = Some(self.read(text)?);
                 Ok(())
             }
+            "kind" => self.told(text).map(|kind| self.came.kind = kind),
+            "message" => self.told(text).map(|message| self.came.message = message),
             _ => self.read::<IgnoredAny>(text).map(|_| ()),
         }
+    }
+
+    /// The beginning of a string; nothing of other values, and of one that is not looked at anywhere else either.
+    fn told(&self, text: &[u8]) -> Result<String, SplitError> {
+        self.read::<IgnoredAny>(text)?;
+        let told: String = serde_json::from_slice(text).unwrap_or_default();
+        Ok(told.chars().take(MAX_TOLD).collect())
     }
 
     fn read<T: DeserializeOwned>(&self, text: &[u8]) -> Result<T, SplitError> {
@@ -335,6 +383,9 @@ impl ListSplitter {
 
 /// Letters of a name that is no JSON which its error shows: 64.
 const MAX_SHOWN_NAME: usize = 64;
+
+/// Letters of what an object that is no list says which its error shows: 256.
+const MAX_TOLD: usize = 256;
 
 impl Place {
     fn expected(self) -> &'static str {

@@ -40,7 +40,7 @@ fn split_anyhow(text: &[u8], limit: usize) -> Result<RawList, SplitError> {
 #[test]
 fn lists_are_cut_into_their_items() {
     type Row = (&'static str, Option<(&'static str, &'static [&'static str])>);
-    let rows: [Row; 24] = [
+    let rows: [Row; 26] = [
         (
             r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"a": 1},{}]}"#,
             Some(("7", &[r#"{"a": 1}"#, "{}"])),
@@ -54,8 +54,14 @@ fn lists_are_cut_into_their_items() {
             r#"{"items":null,"metadata":{"resourceVersion":"8"}}"#,
             Some(("8", &[])),
         ),
-        (r#"{"metadata":{"resourceVersion":"9"}}"#, Some(("9", &[]))),
-        ("{}", Some(("", &[]))),
+        (r#"{"items":null}"#, Some(("", &[]))),
+        // Whoever takes these for empty lists believes that everything is gone.
+        (r#"{"metadata":{"resourceVersion":"9"}}"#, None),
+        (
+            r#"{"kind":"Status","status":"Success","details":{"items":[]}}"#,
+            None,
+        ),
+        ("{}", None),
         (
             " {\n\"items\" : [\t\"\\\"\u{e9}\" , [ ] , 1e5,null , true\r] }\n ",
             Some(("", &["\"\\\"\u{e9}\"", "[ ]", "1e5", "null", "true"])),
@@ -100,7 +106,7 @@ fn lists_are_cut_into_their_items() {
 
 #[test]
 fn errors_say_what_is_wrong_and_where() {
-    let rows: [(&[u8], &str); 18] = [
+    let rows: [(&[u8], &str); 22] = [
         (
             b"",
             "the list ends after 0 bytes, where the bracket of an object should follow",
@@ -125,7 +131,23 @@ fn errors_say_what_is_wrong_and_where() {
             b"{\"items\":[{}{}]}",
             "byte 12 of the list should be a comma or the closing bracket of the items",
         ),
-        (b"{} {}", "byte 3 of the list should be the end"),
+        (b"{\"items\":[]} {}", "byte 13 of the list should be the end"),
+        (
+            b"{}",
+            "what came is no list: an object that names no kind, without items",
+        ),
+        (
+            b"{\"kind\":\"Pod\",\"spec\":{\"items\":[1]}}",
+            "what came is no list: an object of kind \"Pod\", without items",
+        ),
+        (
+            b"{\"kind\":\"Status\",\"message\":\"go \\\"away\\\"\",\"code\":200}",
+            "what came is no list: an object of kind \"Status\" that says \"go \\\"away\\\"\", without items",
+        ),
+        (
+            b"{\"kind\":null,\"message\":{\"a\":1}}",
+            "what came is no list: an object that names no kind, without items",
+        ),
         (
             b"{\"items\":[{\"a\":\"",
             "the list ends after 16 bytes, where the rest of an item should follow",
@@ -168,6 +190,17 @@ fn errors_say_what_is_wrong_and_where() {
     let deep = split(deep.as_bytes(), 100, 100_000).map_err(|error| error.to_string());
     let expect = "the bracket at byte 10010 of the list lies in more than 10000 others";
     assert_eq!(deep, Err(expect.to_owned()));
+}
+
+/// What says much is not shown whole.
+#[test]
+fn what_is_no_list_has_no_room_in_an_error() {
+    let text = serde_json::json!({ "kind": "é".repeat(1000), "message": "x".repeat(1000) }).to_string();
+    let SplitError::NoItems { came } = split(text.as_bytes(), 7, 10_000).unwrap_err() else {
+        panic!("{text} is no list");
+    };
+    assert_eq!(came.kind, "é".repeat(256));
+    assert_eq!(came.message, "x".repeat(256));
 }
 
 #[test]
