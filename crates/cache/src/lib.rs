@@ -57,6 +57,7 @@ mod lister;
 mod metadata;
 mod packing;
 mod peek;
+mod published;
 mod record;
 mod reflector;
 mod registration;

@@ -16,6 +16,7 @@ use crate::delta_fifo::{Batch, Delta};
 use crate::labels::Pool;
 use crate::packing::Codec;
 use crate::peek::{MalformedObject, ManagedFields, peek};
+use crate::published::{Published, Writing};
 use crate::record::{Context, Record};
 use crate::snapshot::{Function, IndexFn, Snapshot, Values};
 use crate::stats::Counters;
@@ -174,8 +175,8 @@ pub(crate) struct Store {
     pool: Mutex<Pool>,
     /// Held by whoever makes the next snapshot. Index functions run meanwhile, and read what is published; what panics
     /// changes nothing.
-    writing: Mutex<()>,
-    published: ArcSwap<Snapshot>,
+    writing: Writing,
+    published: Published<Snapshot>,
 }
 
 /// An object on its way in.
@@ -202,8 +203,8 @@ impl Store {
             options,
             counters: Counters::default(),
             pool: Mutex::default(),
-            published: ArcSwap::from_pointee(snapshot),
-            writing: Mutex::default(),
+            published: Published::new(snapshot),
+            writing: Writing::default(),
         }
     }
 

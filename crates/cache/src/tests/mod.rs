@@ -3,6 +3,7 @@
 mod client;
 mod handlers;
 mod informer;
+pub(crate) mod interleavings;
 mod lifecycle;
 mod listener;
 mod model;
