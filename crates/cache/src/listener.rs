@@ -32,6 +32,20 @@ pub trait EventHandler<K>: Send + Sync + 'static {
     fn on_delete(&self, object: &Cached<K>, final_state: FinalState);
 }
 
+impl<K, H: EventHandler<K> + ?Sized> EventHandler<K> for Arc<H> {
+    fn on_add(&self, object: &Cached<K>, initial: Initial) {
+        (**self).on_add(object, initial);
+    }
+
+    fn on_update(&self, old: &Cached<K>, new: &Cached<K>) {
+        (**self).on_update(old, new);
+    }
+
+    fn on_delete(&self, object: &Cached<K>, final_state: FinalState) {
+        (**self).on_delete(object, final_state);
+    }
+}
+
 /// One handler's queue, shared between the informer that fills it and the task that empties it.
 #[derive(Debug)]
 pub(crate) struct Listener {
