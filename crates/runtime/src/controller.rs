@@ -20,6 +20,7 @@ use crate::handler::{Enqueue, Mapping};
 use crate::predicate::Predicate;
 use crate::reconcile::{Outcome, Reconciler, Request};
 use crate::right::Right;
+use crate::share::Share;
 use crate::writes::Writes;
 
 /// A named reconciler with what makes it run. It is a value: nothing runs before a manager runs it, and it can be run more
@@ -347,13 +348,20 @@ pub(crate) struct Attach<'a> {
     pub(crate) writes: &'a Writes,
     /// The objects that the controller is for.
     pub(crate) primaries: Option<Lister<DynamicObject>>,
+    /// Which keys this replica works on; `None` if on all.
+    pub(crate) share: Option<Share>,
 }
 
 /// A source at work, until it is dropped.
 pub(crate) struct Attached {
     pub(crate) followed: Followed,
     pub(crate) registration: Option<Registration>,
+    /// Where replicas share keys out and the source gives some.
+    pub(crate) take_over: Option<TakeOver>,
 }
+
+/// Enqueues what came over from other replicas since a generation of the share.
+pub(crate) type TakeOver = Box<dyn Fn(u64) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 struct Watch<K> {
     resource: ApiResource,
@@ -377,28 +385,44 @@ impl<K: 'static> AnySource for Watch<K> {
             let function = Arc::clone(function);
             informer.add_index(name, move |object| function(object));
         }
-        let registration = self.mapping.as_ref().map(|mapping| {
-            let handler = Enqueue {
+        let handler = self.mapping.as_ref().map(|mapping| {
+            Arc::new(Enqueue {
                 controller: to.controller.name.clone(),
                 queue: to.queue.clone(),
                 predicate: options.predicate.clone(),
                 mapping: mapping.clone(),
                 primary: to.controller.primary.clone(),
                 primaries: to.primaries.clone(),
-            };
-            informer.add_handler(
-                handler,
-                HandlerOptions {
-                    resync: options.resync,
-                },
-            )
+                share: to.share.clone(),
+            })
         });
+        let resync = options.resync;
+        let registration = handler
+            .as_ref()
+            .map(|handler| informer.add_handler(Arc::clone(handler), HandlerOptions { resync }));
+        let shared_out = handler.filter(|_| to.share.is_some());
         Attached {
             followed: Followed {
                 informer: informer.view::<DynamicObject>(),
                 barrier: to.writes.barrier(&self.resource.group_resource(), &options.scope),
             },
             registration,
+            take_over: shared_out.map(|handler| take_over(informer.lister(), handler)),
         }
     }
 }
+
+fn take_over<K: 'static>(objects: Lister<K>, handler: Arc<Enqueue<K>>) -> TakeOver {
+    Box::new(move |since| {
+        let (objects, handler) = (objects.clone(), Arc::clone(&handler));
+        Box::pin(async move {
+            for some in objects.list().chunks(OBJECTS_IN_A_ROW) {
+                some.iter().for_each(|object| handler.take_over(object, since));
+                tokio::task::yield_now().await;
+            }
+        })
+    })
+}
+
+/// Objects that are looked at before other tasks get a turn.
+const OBJECTS_IN_A_ROW: usize = 64;

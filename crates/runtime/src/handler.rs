@@ -7,6 +7,7 @@ use kubewright_core::{ApiResource, DynamicObject, ObjectKey, Scope};
 use kubewright_queue::{Added, DEFAULT_PRIORITY, LOW_PRIORITY, WorkQueue};
 
 use crate::predicate::{Event, Predicate};
+use crate::share::Share;
 
 /// Which keys an object stands for.
 pub(crate) enum Mapping<K> {
@@ -45,31 +46,49 @@ pub(crate) struct Enqueue<K> {
     pub(crate) primary: Option<ApiResource>,
     /// The objects of that kind.
     pub(crate) primaries: Option<Lister<DynamicObject>>,
+    /// Which keys this replica works on; `None` if on all.
+    pub(crate) share: Option<Share>,
 }
 
 impl<K: 'static> Enqueue<K> {
+    /// What another replica's is comes to its queue, not to this one; should it come over, it is
+    /// [looked for](Self::take_over) then.
     fn enqueue(&self, object: &Cached<K>, priority: i32) {
+        self.each_key(object, |key| {
+            if self.share.as_ref().is_none_or(|share| share.owns(&key)) {
+                self.add(key, priority);
+            }
+        });
+    }
+
+    /// Of what an object stands for, enqueues what came over from other replicas since a generation of the share, as if the
+    /// controller had begun with it.
+    pub(crate) fn take_over(&self, object: &Cached<K>, since: u64) {
+        let initial = Initial::Yes;
+        let Some(share) = &self.share else { return };
+        if !self.predicate.passes(&Event::Create { object, initial }) {
+            return;
+        }
+        self.each_key(object, |key| {
+            if share.owned_since(&key).is_some_and(|came| came > since) {
+                self.add(key, LOW_PRIORITY);
+            }
+        });
+    }
+
+    fn each_key(&self, object: &Cached<K>, mut with: impl FnMut(ObjectKey)) {
         match &self.mapping {
-            Mapping::Itself => self.add(object.key().clone(), priority),
+            Mapping::Itself => with(object.key().clone()),
             Mapping::Owner => {
                 let key = self.primary.as_ref().and_then(|primary| owner(object, primary));
-                if let Some(key) = key {
-                    self.add(key, priority);
-                }
+                key.into_iter().for_each(with);
             }
-            Mapping::Function(function) => {
-                for key in function(object) {
-                    self.add(key, priority);
-                }
-            }
+            Mapping::Function(function) => function(object).into_iter().for_each(with),
             Mapping::Related(function) => {
-                let primaries = self.primaries.as_ref();
-                for key in primaries
-                    .into_iter()
+                let primaries = self.primaries.iter();
+                primaries
                     .flat_map(|primaries| function(object, primaries))
-                {
-                    self.add(key, priority);
-                }
+                    .for_each(with);
             }
         }
     }

@@ -6,6 +6,8 @@
 //! called with the key of whatever changed, never twice at a time for one key, and brings the world nearer to what the
 //! object asks for. The [`Manager`] shares informers between controllers, starts and stops everything in order.
 //!
+//! Replicas of an operator can share the keys of its controllers out between them ([`ManagerOptions::shard`]).
+//!
 //! It does no leader election and serves no webhooks; [`metrics`] gives the text of a metrics endpoint, which the application serves.
 //!
 //! ```
@@ -50,6 +52,7 @@ mod predicate;
 mod reconcile;
 mod right;
 mod running;
+mod share;
 mod stop;
 mod worker;
 mod writes;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use hashbrown::HashMap;
+use kubewright_cache::sharding::Shard;
 use kubewright_cache::{InformerOptions, Informers};
 use kubewright_client::{Client, MetricsLayer};
 use kubewright_queue::{Settings, ShutDown};
@@ -48,6 +49,16 @@ pub struct ManagerOptions {
     pub metrics: Option<Metrics>,
     /// Told of what happens in the work queue of a controller by its name, besides `metrics`. Default: none.
     pub queue_metrics: Option<QueueMetrics>,
+    /// This replica's place among several that share out the keys of all controllers. Each reconciles the keys that are
+    /// its own, and those that come over from others, and a reconciliation that is cut off from the ring is dropped; no key
+    /// is with two replicas at a time. Caches and runnables are the same in each replica. Default: none, and all keys are
+    /// reconciled here.
+    ///
+    /// A handover is to a key what a restart is: a deletion that falls into it may go unseen, so what must be done then is
+    /// done with a [finalizer](crate::Finalizer); and the cache of who takes over may be some moments behind what the other
+    /// wrote. The manager does not leave the ring: when it has stopped, [`Shard::leave`] hands everything over at once.
+    /// The rights to the leases are for the operator to [name](Operator::right).
+    pub shard: Option<Shard>,
 }
 
 /// Gives a controller, by its name, its own client.
@@ -68,6 +79,7 @@ impl Default for ManagerOptions {
             client_for: None,
             metrics: None,
             queue_metrics: None,
+            shard: None,
         }
     }
 }
@@ -350,6 +362,16 @@ impl Run {
         let mut tasks = Tasks::default();
         for (controller, running) in self.manager.operator.controllers.iter().zip(controllers) {
             let worker = self.worker(controller, running, env, writes);
+            if running.share.is_some() {
+                let (running, stop) = (Arc::clone(running), self.stop.clone());
+                tasks.spawn(&controller.name, async move {
+                    tokio::select! {
+                        () = stop.requested() => {}
+                        () = running.take_over() => {}
+                    }
+                    Ok(())
+                });
+            }
             for _ in 0..controller.concurrency {
                 let work = worker.clone().run();
                 tasks.spawn(&controller.name, async move {
@@ -406,6 +428,7 @@ impl Run {
             timeout: controller.timeout,
             counters: Arc::clone(&running.counters),
             figures: running.figures.clone(),
+            share: running.share.clone(),
         }
     }
 

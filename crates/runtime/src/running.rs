@@ -6,12 +6,14 @@ use std::sync::Arc;
 use kubewright_cache::SharedInformer;
 use kubewright_core::{DynamicObject, ObjectKey};
 use kubewright_queue::{Metrics, NoMetrics, Options, WorkQueue};
+use tokio::sync::watch;
 
 use crate::controller::{Attach, Attached, Controller};
 use crate::error::SyncFailure;
 use crate::manager::ManagerOptions;
 use crate::metrics::{Both, ControllerFigures};
 use crate::operator::RunnableContext;
+use crate::share::Share;
 use crate::worker::Counters;
 use crate::writes::Writes;
 
@@ -24,6 +26,23 @@ pub(crate) struct RunningController {
     pub(crate) counters: Arc<Counters>,
     /// Where its queue and its reconciler are measured; `None` if they are not.
     pub(crate) figures: Option<Arc<ControllerFigures>>,
+    /// Which keys this replica works on; `None` if on all.
+    pub(crate) share: Option<Share>,
+    handovers: Option<Handovers>,
+}
+
+/// How the share has changed since the controller began.
+struct Handovers {
+    generations: watch::Receiver<u64>,
+    /// The generation in which it began.
+    seen: u64,
+}
+
+impl Handovers {
+    fn new(generations: watch::Receiver<u64>) -> Self {
+        let seen = *generations.borrow();
+        Self { generations, seen }
+    }
 }
 
 impl fmt::Debug for RunningController {
@@ -62,6 +81,9 @@ impl RunningController {
         });
         let mut sources = controller.sources.iter();
         let primary = sources.find(|source| Some(source.resource()) == controller.primary.as_ref());
+        let share = options.shard.as_ref().map(|shard| Share::of(controller, shard));
+        // Before anything is passed over because it is another replica's.
+        let handovers = share.as_ref().map(|share| Handovers::new(share.generations()));
         let attach = Attach {
             controller,
             queue: &queue,
@@ -72,6 +94,7 @@ impl RunningController {
                     env.informers.informer_for(source.resource(), source.scope());
                 informer.lister()
             }),
+            share: share.clone(),
         };
         Self {
             name: controller.name.clone(),
@@ -84,6 +107,28 @@ impl RunningController {
             concurrency: controller.concurrency,
             counters: Arc::default(),
             figures,
+            share,
+            handovers,
+        }
+    }
+
+    /// Enqueues what comes over from other replicas, as long as there are any.
+    pub(crate) async fn take_over(&self) {
+        let Some(handovers) = &self.handovers else { return };
+        let mut generations = handovers.generations.clone();
+        let mut seen = handovers.seen;
+        loop {
+            let now = *generations.borrow_and_update();
+            if now != seen {
+                let sources = self.sources.iter().filter_map(|source| source.take_over.as_ref());
+                for take_over in sources {
+                    take_over(seen).await;
+                }
+            }
+            seen = now;
+            if generations.changed().await.is_err() {
+                return;
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use kubewright_cache::sharding::InHand;
 use kubewright_core::ObjectKey;
 use kubewright_queue::WorkQueue;
 use tokio::time::Instant;
@@ -16,6 +17,7 @@ use crate::controller::AnyReconciler;
 use crate::error::Error;
 use crate::metrics::ControllerFigures;
 use crate::reconcile::{Outcome, Request};
+use crate::share::Share;
 
 /// How often a controller's reconciler ended in which way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub struct Counts {
     pub panics: u64,
     /// Took longer than the controller's limit.
     pub timeouts: u64,
+    /// Dropped because the replica was cut off from those with whom it shares keys out.
+    pub revoked: u64,
 }
 
 #[derive(Debug, Default)]
@@ -43,6 +47,7 @@ pub(crate) struct Counters {
     terminal_errors: AtomicU64,
     panics: AtomicU64,
     timeouts: AtomicU64,
+    revoked: AtomicU64,
 }
 
 impl Counters {
@@ -55,6 +60,7 @@ impl Counters {
             terminal_errors: read(&self.terminal_errors),
             panics: read(&self.panics),
             timeouts: read(&self.timeouts),
+            revoked: read(&self.revoked),
         }
     }
 }
@@ -64,6 +70,8 @@ enum End {
     Answered(Result<Outcome, Error>),
     Panicked,
     TimedOut(Duration),
+    /// Others may have the key.
+    Revoked,
 }
 
 /// What becomes of the key.
@@ -87,6 +95,8 @@ pub(crate) struct Worker {
     pub(crate) counters: Arc<Counters>,
     /// `None` if nobody wants to know how long it takes.
     pub(crate) figures: Option<Arc<ControllerFigures>>,
+    /// Which keys this replica works on; `None` if on all.
+    pub(crate) share: Option<Share>,
 }
 
 impl Worker {
@@ -94,9 +104,28 @@ impl Worker {
     pub(crate) async fn run(self) {
         while let Some(item) = self.queue.get().await {
             let key = item.key().clone();
+            let hand = match &self.share {
+                None => None,
+                Some(share) => {
+                    let Some(hand) = share.begin(&key) else {
+                        // It went to another replica while it waited here, and with it what it waits for.
+                        self.queue.forget(&key);
+                        continue;
+                    };
+                    Some(hand)
+                }
+            };
             let span = tracing::info_span!("reconcile", controller = self.ctx.controller(), %key);
             let start = self.figures.as_ref().map(|figures| (figures, Instant::now()));
-            let end = self.reconcile(key.clone()).instrument(span.clone()).await;
+            let work = async {
+                tokio::select! {
+                    // First, so that what is revoked does not take another step.
+                    biased;
+                    () = revoked(hand.as_ref()) => End::Revoked,
+                    end = self.reconcile(key.clone()) => end,
+                }
+            };
+            let end = work.instrument(span.clone()).await;
             if let Some((figures, start)) = start {
                 figures.reconciled(start.elapsed());
             }
@@ -166,6 +195,11 @@ impl Worker {
                 count(&counters.errors);
                 Next::Retry
             }
+            End::Revoked => {
+                tracing::warn!("the replica was cut off from its ring; the reconciliation is dropped");
+                count(&counters.revoked);
+                Next::Forget
+            }
             End::TimedOut(limit) => {
                 tracing::warn!(?limit, "reconciliation took too long; it is tried again");
                 count(&counters.timeouts);
@@ -173,5 +207,13 @@ impl Worker {
                 Next::Retry
             }
         }
+    }
+}
+
+/// Waits until a key may not be worked on any more; for ever where keys are not shared out.
+async fn revoked(hand: Option<&InHand>) {
+    match hand {
+        Some(hand) => hand.revoked().await,
+        None => std::future::pending().await,
     }
 }

@@ -23,6 +23,9 @@ use kubewright_cache::{
 use kubewright_client::{Api, Client, DeleteOptions, ListOptions};
 use kubewright_core::{LabelSelector, ObjectKey, Scope, StaticResource};
 use kubewright_net::{Body, HttpService, TransportError};
+use kubewright_runtime::{
+    Controller, Handle, Manager, ManagerOptions, Operator, Outcome, WatchOptions, reconcile_fn,
+};
 use kubewright_tests_operators::{Cluster, LIMIT};
 use parking_lot::Mutex;
 use serde_json::json;
@@ -108,18 +111,21 @@ fn key(number: usize) -> ShardKey {
     ShardKey::of(&ConfigMap::api_resource(), &name)
 }
 
-fn join(cluster: &Cluster, name: &str, world: &World, hands: &Arc<Hands>) -> Replica {
-    let cut_off = Arc::new(AtomicBool::new(false));
+fn ring(replica: &str) -> RingOptions {
     let timing = RingTiming::new(
         Duration::from_secs(2),
         Duration::from_millis(1500),
         Duration::from_millis(150),
     );
-    let options = RingOptions {
+    RingOptions {
         timing: timing.unwrap(),
-        ..RingOptions::new("tests", "default", name)
-    };
-    let shard = Shard::join(&breakable(&cluster.client, &cut_off), options);
+        ..RingOptions::new("tests", "default", replica)
+    }
+}
+
+fn join(cluster: &Cluster, name: &str, world: &World, hands: &Arc<Hands>) -> Replica {
+    let cut_off = Arc::new(AtomicBool::new(false));
+    let shard = Shard::join(&breakable(&cluster.client, &cut_off), ring(name));
     let informers = Informers::new(cluster.client.clone(), InformerOptions::default());
     let note = |kind| Note {
         world: world.clone(),
@@ -184,6 +190,199 @@ fn breakable(client: &Client, cut_off: &Arc<AtomicBool>) -> Client {
             }
         })
     }))
+}
+
+/// Which replica reconciled which object how often, and which one did last.
+#[derive(Default, Clone, Debug)]
+struct Done {
+    counts: BTreeMap<(usize, &'static str), usize>,
+    last: BTreeMap<usize, &'static str>,
+    /// Reconciliations that have begun and do not end by themselves.
+    stuck: BTreeSet<usize>,
+}
+
+/// An object in the hands of a reconciler, until it is dropped.
+struct InWork(Arc<Hands>, usize);
+
+impl Drop for InWork {
+    fn drop(&mut self) {
+        self.0.now.lock().remove(&self.1);
+    }
+}
+
+/// A replica's place in the ring.
+struct Place {
+    name: &'static str,
+    shard: Shard,
+    cut_off: Arc<AtomicBool>,
+}
+
+impl Place {
+    fn join(cluster: &Cluster, name: &'static str) -> Self {
+        let cut_off = Arc::<AtomicBool>::default();
+        let shard = Shard::join(&breakable(&cluster.client, &cut_off), ring(name));
+        Self { name, shard, cut_off }
+    }
+
+    async fn has_all(&self) {
+        let mut generations = self.shard.generations();
+        while !(0..OBJECTS).all(|number| self.shard.owns(key(number))) {
+            generations.changed().await.unwrap();
+        }
+    }
+}
+
+/// A replica of an operator of config maps and the secrets that they own.
+struct Working {
+    place: Place,
+    /// While this is set its reconciler does not end.
+    stuck: Arc<AtomicBool>,
+    manager: Handle,
+}
+
+impl Working {
+    async fn start(place: Place, cluster: &Cluster, done: &watch::Sender<Done>, hands: &Arc<Hands>) -> Self {
+        let name = place.name;
+        let stuck = Arc::<AtomicBool>::default();
+        let (done, hands, hangs) = (done.clone(), Arc::clone(hands), Arc::clone(&stuck));
+        let reconciler = reconcile_fn(move |_, request| {
+            let (done, hands, hangs) = (done.clone(), Arc::clone(&hands), Arc::clone(&hangs));
+            async move {
+                let Some(number) = number(request.name()) else {
+                    return Ok(Outcome::done());
+                };
+                let other = hands.now.lock().insert(number, name.to_owned());
+                if let Some(other) = other {
+                    hands.fault(format!("{name} and {other} reconcile {number}"));
+                }
+                let _in_work = InWork(Arc::clone(&hands), number);
+                if hangs.load(Ordering::SeqCst) {
+                    done.send_modify(|done| _ = done.stuck.insert(number));
+                    std::future::pending::<()>().await;
+                }
+                tokio::task::yield_now().await;
+                done.send_modify(|done| {
+                    *done.counts.entry((number, name)).or_default() += 1;
+                    done.last.insert(number, name);
+                });
+                Ok::<_, kubewright_runtime::Error>(Outcome::done())
+            }
+        });
+        let scope = WatchScope::namespace("default");
+        let controller = Controller::new("maps", reconciler)
+            .for_with::<ConfigMap>(WatchOptions::new().scope(scope.clone()))
+            .owns_with::<Secret>(WatchOptions::new().scope(scope))
+            .concurrency(4);
+        let options = ManagerOptions {
+            shard: Some(place.shard.clone()),
+            ..ManagerOptions::default()
+        };
+        let operator = Operator::new("sharing").controller(controller);
+        let manager = Manager::new(&cluster.client, &operator, options).start();
+        Self {
+            place,
+            stuck,
+            manager: manager.ready().await.unwrap(),
+        }
+    }
+}
+
+/// Whether each object was reconciled last by the one replica that has it, and each replica has some.
+fn is_shared_out(done: &Done, replicas: &[&Working]) -> bool {
+    let is_its = |number: usize| {
+        let places = replicas.iter().map(|replica| &replica.place);
+        let mut owners = places.filter(|place| place.shard.owns(key(number)));
+        let owner = owners.next().map(|place| place.name);
+        owner.is_some() && owners.next().is_none() && owner == done.last.get(&number).copied()
+    };
+    let has_some = |replica: &&Working| done.last.values().any(|by| *by == replica.place.name);
+    (0..OBJECTS).all(is_its) && replicas.iter().all(has_some)
+}
+
+fn number(map: &str) -> Option<usize> {
+    map.strip_prefix("map-")?.parse().ok()
+}
+
+/// Waits for what was done to be so.
+async fn until(what: &str, done: &watch::Sender<Done>, is_so: impl Fn(&Done) -> bool) -> Done {
+    let mut seen = done.subscribe();
+    let wait = tokio::time::timeout(LIMIT, seen.wait_for(|done| is_so(done))).await;
+    assert!(wait.is_ok(), "{what}: {:?}", done.borrow());
+    done.borrow().clone()
+}
+
+#[tokio::test]
+async fn managers_share_out_what_they_reconcile() {
+    let cluster = Cluster::start().await;
+    let mut maps = Vec::new();
+    for number in 0..OBJECTS {
+        let map: ConfigMap = cluster
+            .create(
+                Some("default"),
+                json!({ "metadata": { "name": format!("map-{number}") } }),
+            )
+            .await;
+        maps.push(map);
+    }
+    let (done, hands) = (watch::Sender::<Done>::default(), Arc::<Hands>::default());
+    let all =
+        |last: &Done, name: &str| last.last.len() == OBJECTS && last.last.values().all(|by| *by == name);
+    let join = |name| Place::join(&cluster, name);
+    let start = |place| Working::start(place, &cluster, &done, &hands);
+    let first = join("a");
+    tokio::time::timeout(LIMIT, first.has_all()).await.unwrap();
+    let a = start(first).await;
+    until("alone", &done, |done| all(done, "a")).await;
+
+    // What comes over is reconciled by whoever has it then, and what stays is left alone.
+    let before = done.borrow().clone();
+    let b = start(join("b")).await;
+    let two = until("two", &done, |done| is_shared_out(done, &[&a, &b])).await;
+    for (number, by) in &two.last {
+        let (now, then) = (two.counts[&(*number, "a")], before.counts[&(*number, "a")]);
+        assert!(*by == "b" || now == then, "map-{number} stayed with a");
+    }
+
+    // A child is its owner's.
+    for map in &maps {
+        let owner = json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "name": map.metadata.name, "uid": map.metadata.uid, "controller": true,
+        });
+        let name = format!("of-{}", map.metadata.name.as_deref().unwrap());
+        let secret = json!({ "metadata": { "name": name, "ownerReferences": [owner] } });
+        let _: Secret = cluster.create(Some("default"), secret).await;
+    }
+    let owners_did = |done: &Done| {
+        let counts = |done: &Done, number: usize, by| done.counts.get(&(number, by)).copied().unwrap_or(0);
+        two.last.iter().all(|(number, by)| {
+            let other = if *by == "a" { "b" } else { "a" };
+            counts(done, *number, *by) > counts(&two, *number, *by)
+                && counts(done, *number, other) == counts(&two, *number, other)
+        })
+    };
+    until("children", &done, owners_did).await;
+
+    // One ends, and leaves what it has to the other.
+    b.manager.stop().await.unwrap();
+    tokio::time::timeout(LIMIT, b.place.shard.leave()).await.unwrap();
+    until("one is left", &done, |done| all(done, "a")).await;
+
+    // One is cut off in the midst of its work.
+    let c = start(join("c")).await;
+    let three = until("c comes", &done, |done| is_shared_out(done, &[&a, &c])).await;
+    let (number, _) = three.last.into_iter().find(|(_, by)| *by == "c").unwrap();
+    c.stuck.store(true, Ordering::SeqCst);
+    let secrets: Api<Secret> = Api::namespaced(&cluster.client, "default");
+    let child = format!("of-map-{number}");
+    secrets.delete(&child, &DeleteOptions::default()).await.unwrap();
+    until("c is stuck", &done, |done| done.stuck.contains(&number)).await;
+    c.place.cut_off.store(true, Ordering::SeqCst);
+    until("c is cut off", &done, |done| all(done, "a")).await;
+    let health = c.manager.health();
+    assert!(health.controllers[0].1.revoked > 0, "{health:?}");
+    c.manager.stop().await.unwrap();
+    a.manager.stop().await.unwrap();
+    assert_eq!(*hands.faults.lock(), Vec::<String>::new());
 }
 
 const OBJECTS: usize = 24;

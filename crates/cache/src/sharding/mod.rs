@@ -68,6 +68,8 @@
 //! * [`ShardBy`] says what is kept together: an object with its children, which are found by their controller's name.
 //! * [`Shard::leave`], awaited before the process ends, hands over within seconds.
 //!
+//! A manager of `kubewright-runtime` that is given a shard does all of that for its controllers. By hand it is:
+//!
 //! ```
 //! use k8s_openapi::api::core::v1::ConfigMap;
 //! use kubewright_cache::sharding::{RingOptions, Shard, ShardBy, ShardKey, ShardedHandler};

@@ -115,6 +115,8 @@ pub(super) fn read_counts(name: &str, counts: &Counts, concurrency: usize, page:
         terminal_errors,
         panics,
         timeouts,
+        // Another replica has the key, and counts what becomes of it.
+        revoked: _,
     } = *counts;
     let errors = errors + terminal_errors;
     for (result, count) in [
