@@ -6,10 +6,15 @@
 //! who ask for the same resource and scope.
 //!
 //! The cache keeps bytes, not structs. It hands out [`Cached`]: key, uid and version at once, metadata and the typed
-//! object decoded when first asked for. A large store compresses its objects. Reflector, FIFO, store and listener queues are state machines without clock or
-//! network; one task drives them.
+//! object decoded when first asked for. A large store compresses its objects. Readers take no lock and see each batch of
+//! changes as a whole. Reflector, FIFO, store and listener queues are state machines without a network, which are told the
+//! time; a task for each range of an informer drives them, and one for each handler calls it.
 //!
-//! It does not write, and it never hands out anything that a caller could change for others.
+//! [`sharding`] divides the objects: among watches of one process into one store, or among replicas. [`Stats`] says what
+//! an informer has and has done, in numbers and as text.
+//!
+//! It writes nothing but the leases by which replicas agree ([`sharding::Shard`]), and it never hands out anything that a
+//! caller could change for others.
 //!
 //! ```
 //! # use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Objects as compressed text.
 //!
 //! The objects of one kind say nearly the same, so each is compressed with a dictionary that was trained on some of
-//! them ([RFC 8878]): a pod of 5 KB becomes 400 bytes. Metadata and the rest are compressed apart, because most
+//! them ([RFC 8878]): the text of a pod of 5 KB becomes 400 bytes. Metadata and the rest are compressed apart, because most
 //! readers ask for metadata alone.
 //!
 //! [RFC 8878]: https://www.rfc-editor.org/rfc/rfc8878

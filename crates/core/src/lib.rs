@@ -1,8 +1,9 @@
 //! API machinery of Kubernetes: the words that client and server share.
 //!
-//! What lives here are values: identities of kinds and resources, object keys, dynamic objects, selectors, quantities,
-//! statuses with their reasons, field errors, patch kinds, watch events, resource versions and request options. What does
-//! not: no I/O, no async, no clock of its own.
+//! What lives here are values: identities of kinds and resources, object keys, dynamic objects, selectors of labels, fields
+//! and shards ([`ShardSelector`]), quantities, statuses with their reasons, field errors, patch kinds, watch events, resource
+//! versions and request options; and [`json`], which finds where objects and their members end without decoding them. What
+//! does not: no I/O, no async, no clock of its own.
 //!
 //! ```
 //! use kubewright_core::{ApiResource, LabelSelector, ObjectKey, StaticResource};
