@@ -264,7 +264,7 @@ impl FieldError {
 }
 
 /// A text as Go's `%q` quotes it (strconv `Quote`), but that every character above U+00A0 counts as printable.
-fn go_quote(out: &mut String, text: &str) {
+pub(crate) fn go_quote(out: &mut String, text: &str) {
     out.push('"');
     for c in text.chars() {
         match c {

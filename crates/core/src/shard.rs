@@ -9,6 +9,8 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
+use crate::field_error::go_quote;
+
 /// The hash that ranges are of: 64 bit FNV-1a (apimachinery `pkg/sharding/hash.go`).
 #[must_use]
 pub const fn shard_hash(value: &str) -> u64 {
@@ -63,10 +65,7 @@ impl ShardRange {
                 start: start.into(),
                 end,
             }),
-            None => Err(ShardSelectorError::Bound {
-                bound: hex(end),
-                why: "greater than 2^64",
-            }),
+            None => Err(beyond_the_space(END, &hex(end))),
         }
     }
 
@@ -207,12 +206,13 @@ impl fmt::Display for ShardSelector {
     }
 }
 
-/// Why a text is no shard selector, or ranges make none.
+/// Why a text is no shard selector, or ranges make none. In upstream's words (apiserver `pkg/sharding/parser.go`) but for
+/// what the parser of CEL says there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShardSelectorError {
     /// There is nothing to select by. To select everything, leave the parameter out.
-    #[error("an empty shard selector")]
+    #[error("empty shard selector is not allowed; omit the parameter for unfiltered lists")]
     Empty,
     /// There are more ranges than [`MAX_SHARD_RANGES`].
     #[error("more than {MAX_SHARD_RANGES} ranges in a shard selector")]
@@ -228,13 +228,13 @@ pub enum ShardSelectorError {
         found: String,
     },
     /// The field is not one that can be hashed.
-    #[error("unsupported field {field:?}: object.metadata.uid and object.metadata.namespace are supported")]
+    #[error("unsupported field path {field:?}; supported: object.metadata.uid, object.metadata.namespace")]
     Field {
         /// What was written.
         field: String,
     },
     /// All ranges have to be of one field.
-    #[error("ranges of two fields, {} and {}", first.as_str(), other.as_str())]
+    #[error("all shard ranges must use the same field, got {:?} and {:?}", first.as_str(), other.as_str())]
     MixedFields {
         /// That of the first range.
         first: ShardField,
@@ -242,15 +242,15 @@ pub enum ShardSelectorError {
         other: ShardField,
     },
     /// A bound is not written as 0x and 16 digits from 0 to f, or as 0x10000000000000000.
-    #[error("bound {bound:?} is {why}")]
+    #[error("{why}")]
     Bound {
         /// What was written.
         bound: String,
-        /// What is wrong with it.
-        why: &'static str,
+        /// What is wrong with it, as a whole sentence.
+        why: String,
     },
     /// A range begins where it ends, or after that.
-    #[error("the range from {start:#018x} to {end:#018x} is empty")]
+    #[error("shard range start {start:#018x} must be less than end {end:#018x}")]
     EmptyRange {
         /// Where it begins.
         start: u128,
@@ -335,9 +335,9 @@ impl<'a> Parser<'a> {
         self.token("(", "(")?;
         let field = self.field()?;
         self.token(",", ",")?;
-        let start = self.bound()?;
+        let start = self.bound(START)?;
         self.token(",", ",")?;
-        let end = self.bound()?;
+        let end = self.bound(END)?;
         self.token(")", ")")?;
         let Ok(start) = u64::try_from(start) else {
             return Err(ShardSelectorError::EmptyRange { start, end });
@@ -360,7 +360,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn bound(&mut self) -> Result<u128, ShardSelectorError> {
+    fn bound(&mut self, which: &str) -> Result<u128, ShardSelectorError> {
         const QUOTED: &str = "a bound in single quotes";
         if !self.rest().starts_with('\'') {
             return Err(self.unexpected(QUOTED));
@@ -368,35 +368,77 @@ impl<'a> Parser<'a> {
         self.at += 1;
         let bound = self.run(|c| c != '\'');
         self.token("'", QUOTED)?;
-        read_bound(bound)
+        read_bound(which, bound)
     }
 }
 
 /// Characters of a text that an error shows.
 const SHOWN: usize = 20;
 
+/// The bounds of a range as upstream names them.
+const START: &str = "hexStart";
+const END: &str = "hexEnd";
+
+/// Most digits of a bound.
+const MOST_DIGITS: usize = 17;
+
 /// Only one way of writing each bound is taken, as upstream compares them as texts.
-fn read_bound(bound: &str) -> Result<u128, ShardSelectorError> {
+fn read_bound(which: &str, bound: &str) -> Result<u128, ShardSelectorError> {
     let wrong = |why| ShardSelectorError::Bound {
         bound: bound.to_owned(),
         why,
     };
-    let digits = bound
-        .strip_prefix("0x")
-        .ok_or_else(|| wrong("without the prefix 0x"))?;
-    if !digits
-        .bytes()
-        .all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
-    {
-        return Err(wrong("not of the digits 0-9 and a-f"));
+    let Some(digits) = bound.strip_prefix("0x") else {
+        return Err(wrong(format!(
+            "{which} must have '0x' prefix, got {}",
+            quoted(bound)
+        )));
+    };
+    // Upstream counts bytes.
+    let length = digits.len();
+    if length == 0 {
+        return Err(wrong(format!("{which}: hex value is required after '0x'")));
     }
-    match digits.len() {
-        16 => {}
-        17 if digits == "10000000000000000" => {}
-        17 => return Err(wrong("greater than 2^64")),
-        _ => return Err(wrong("not of 16 digits")),
+    if length > MOST_DIGITS {
+        let digits = quoted(digits);
+        return Err(wrong(format!(
+            "{which}: hex value too long ({length} chars, max {MOST_DIGITS}): {digits}"
+        )));
     }
-    u128::from_str_radix(digits, 16).map_err(|_| wrong("no number"))
+    if let Some(digit) = digits.chars().find(|c| !matches!(c, '0'..='9' | 'a'..='f')) {
+        let (digit, bound) = (quoted(&digit.to_string()), quoted(bound));
+        return Err(wrong(format!(
+            "{which}: invalid hex character {digit} in {bound}"
+        )));
+    }
+    match length {
+        MOST_DIGITS if digits != "10000000000000000" => return Err(beyond_the_space(which, bound)),
+        16 | MOST_DIGITS => {}
+        _ => {
+            let bound = quoted(bound);
+            return Err(wrong(format!(
+                "{which} must be a 0x-prefixed 16-digit hex value, got {bound} (did you mean \"0x{digits:0>16}\"?)"
+            )));
+        }
+    }
+    u128::from_str_radix(digits, 16).map_err(|error| wrong(error.to_string()))
+}
+
+fn beyond_the_space(which: &str, bound: &str) -> ShardSelectorError {
+    let why = format!(
+        "{which}: 17-digit hex value must be '0x10000000000000000' (2^64), got {}",
+        quoted(bound)
+    );
+    ShardSelectorError::Bound {
+        bound: bound.to_owned(),
+        why,
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let mut quoted = String::new();
+    go_quote(&mut quoted, text);
+    quoted
 }
 
 #[cfg(test)]
@@ -466,26 +508,62 @@ mod tests {
         );
         let range = |start: &str, end: &str| format!("shardRange(object.metadata.uid, '{start}', '{end}')");
         let (zero, some) = ("0x0000000000000000", "0x8000000000000000");
-        check("", Err("an empty shard selector"));
-        check(" \t", Err("an empty shard selector"));
-        check(&range("0000000000000000", some), Err("without the prefix 0x"));
-        check(&range(zero, "8000000000000000"), Err("without the prefix 0x"));
-        check(&range("0x", some), Err("not of 16 digits"));
-        check(&range("0x0", some), Err("not of 16 digits"));
-        check(&range(zero, "0xff"), Err("not of 16 digits"));
-        check(&range("0x000000000000000000", some), Err("not of 16 digits"));
-        check(&range("0x000000000000000g", some), Err("not of the digits"));
-        check(&range("0x00000000000000FF", some), Err("not of the digits"));
-        check(&range(zero, "0x10000000000000001"), Err("greater than 2^64"));
-        check(&range(some, some), Err("is empty"));
-        check(&range("0xffffffffffffffff", zero), Err("is empty"));
+        check("", Err("empty shard selector is not allowed"));
+        check(" \t", Err("empty shard selector is not allowed"));
+        check(
+            &range("0000000000000000", some),
+            Err("hexStart must have '0x' prefix, got \"0000000000000000\""),
+        );
+        check(
+            &range(zero, "8000000000000000"),
+            Err("hexEnd must have '0x' prefix"),
+        );
+        check(
+            &range("0x", some),
+            Err("hexStart: hex value is required after '0x'"),
+        );
+        check(
+            &range("0x0", some),
+            Err(
+                "hexStart must be a 0x-prefixed 16-digit hex value, got \"0x0\" (did you mean \"0x0000000000000000\"?)",
+            ),
+        );
+        check(
+            &range(zero, "0xff"),
+            Err("(did you mean \"0x00000000000000ff\"?)"),
+        );
+        check(
+            &range("0x000000000000000000", some),
+            Err("hexStart: hex value too long (18 chars, max 17): \"000000000000000000\""),
+        );
+        check(
+            &range("0x000000000000000g", some),
+            Err("hexStart: invalid hex character \"g\" in \"0x000000000000000g\""),
+        );
+        check(
+            &range("0x00000000000000FF", some),
+            Err("invalid hex character \"F\""),
+        );
+        check(
+            &range(zero, "0x10000000000000001"),
+            Err(
+                "hexEnd: 17-digit hex value must be '0x10000000000000000' (2^64), got \"0x10000000000000001\"",
+            ),
+        );
+        check(
+            &range(some, some),
+            Err("shard range start 0x8000000000000000 must be less than end 0x8000000000000000"),
+        );
+        check(&range("0xffffffffffffffff", zero), Err("must be less than end"));
         check(
             &range("0x10000000000000000", "0x10000000000000000"),
-            Err("is empty"),
+            Err("shard range start 0x10000000000000000 must be less than end 0x10000000000000000"),
         );
         check(
             &low.replace("uid", "name"),
-            Err("unsupported field \"object.metadata.name\""),
+            Err(
+                "unsupported field path \"object.metadata.name\"; supported: object.metadata.uid, object.metadata.namespace",
+            ),
         );
         check(&low.replace("uid", "labels"), Err("unsupported field"));
         check(
@@ -516,7 +594,12 @@ mod tests {
         );
         check("shardRange(object.metadata.uid, '0x", Err("single quotes"));
         let mixed = format!("{low} || {}", high.replace("uid", "namespace"));
-        check(&mixed, Err("ranges of two fields"));
+        check(
+            &mixed,
+            Err(
+                "all shard ranges must use the same field, got \"object.metadata.uid\" and \"object.metadata.namespace\"",
+            ),
+        );
         let many = vec![low; MAX_SHARD_RANGES].join("||");
         assert_eq!(
             many.parse::<ShardSelector>().unwrap().ranges().len(),

@@ -6,7 +6,7 @@
 use http::Response;
 use kubewright_core::{FieldError, Status, StatusReason, VersionMatch};
 use kubewright_net::Body;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::Call;
 use super::continuation;
@@ -32,6 +32,8 @@ pub(crate) struct Page {
     revision: Revision,
     continue_token: Option<String>,
     remaining: Option<usize>,
+    /// The shard selector, as it is written by those who read it.
+    shard: Option<String>,
 }
 
 impl Page {
@@ -44,6 +46,9 @@ impl Page {
         if let Some(remaining) = self.remaining {
             metadata.insert("remainingItemCount".into(), remaining.into());
         }
+        if let Some(selector) = &self.shard {
+            metadata.insert(SHARD_INFO.into(), json!({ "selector": selector }));
+        }
         Value::Object(metadata)
     }
 }
@@ -51,9 +56,15 @@ impl Page {
 /// Reads the objects that `options` mean.
 pub(crate) async fn page(call: &Call<'_>, options: &ReadOptions) -> ApiResult<Page> {
     let selection = Selection::new(&call.resource, options)?;
+    let page = page_of(call, options, &selection).await?;
+    let shard = selection.shard().map(ToString::to_string);
+    Ok(Page { shard, ..page })
+}
+
+async fn page_of(call: &Call<'_>, options: &ReadOptions, selection: &Selection) -> ApiResult<Page> {
     let extent = selection.extent(&call.resource, call.namespace());
     if let Some(key) = extent.single {
-        return single(call, options, &selection, extent.prefix, key).await;
+        return single(call, options, selection, extent.prefix, key).await;
     }
     let (at, start) = position(options, &extent.prefix)?;
     let request = RangeRequest {
@@ -68,7 +79,7 @@ pub(crate) async fn page(call: &Call<'_>, options: &ReadOptions) -> ApiResult<Pa
     if selection.is_everything() {
         everything(call, options, request, limit).await
     } else {
-        selected(call, options, &selection, request, limit).await
+        selected(call, options, selection, request, limit).await
     }
 }
 
@@ -92,6 +103,7 @@ async fn everything(
         revision: found.revision,
         remaining: found.remaining.filter(|_| continue_token.is_some()),
         continue_token,
+        shard: None,
     })
 }
 
@@ -133,6 +145,7 @@ async fn selected(
                     revision,
                     continue_token,
                     remaining: None,
+                    shard: None,
                 });
             }
         }
@@ -142,6 +155,7 @@ async fn selected(
                 revision,
                 continue_token: None,
                 remaining: None,
+                shard: None,
             });
         };
         request.start = Some(next);
@@ -181,6 +195,7 @@ async fn single(
         revision: found.revision,
         continue_token: None,
         remaining: None,
+        shard: None,
     })
 }
 
@@ -236,6 +251,9 @@ fn expired(options: &ReadOptions, request: &RangeRequest) -> ApiError {
         _ => Status::expired("The resourceVersion for the provided list is too old.").into(),
     }
 }
+
+/// Where a list says that it is one shard.
+pub(crate) const SHARD_INFO: &str = "shardInfo";
 
 const INCONSISTENT: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new \
      list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. \

@@ -12,6 +12,7 @@ use kubewright_net::Body;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::list::SHARD_INFO;
 use super::list_body::{self, ItemForm};
 use super::metadata::server_error;
 use super::{Call, all_from_storage, from_storage};
@@ -179,7 +180,7 @@ impl<'a> Rendering<'a> {
             Shape::MetadataList(version) => json!({
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": version.api_version(),
-                "metadata": metadata,
+                "metadata": without_shard(metadata),
                 "items": objects.map(|object| partial(&object, version)).collect::<Vec<_>>(),
             }),
             Shape::Table(version) => {
@@ -370,6 +371,16 @@ pub(crate) fn respond(encoding: Encoding, code: StatusCode, body: impl Into<Body
     let media_type = HeaderValue::from_static(encoding.media_type());
     response.headers_mut().insert(header::CONTENT_TYPE, media_type);
     response
+}
+
+/// The metadata of a list that is shown as one of metadata: upstream copies the members by name and leaves out which shard it is
+/// (apiserver pkg/endpoints/handlers/response.go `asPartialObjectMetadataList`), so who asked for one takes it for everything.
+fn without_shard(metadata: &Value) -> Value {
+    let mut metadata = metadata.clone();
+    if let Value::Object(members) = &mut metadata {
+        members.remove(SHARD_INFO);
+    }
+    metadata
 }
 
 /// The metadata of an object alone.

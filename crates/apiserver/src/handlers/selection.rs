@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use kubewright_core::{FieldSelector, LabelSelector, Scope, Status};
+use kubewright_core::{
+    FieldSelector, LabelSelector, Scope, ShardField, ShardSelector, ShardSelectorError, Status,
+};
 use serde_json::Value;
 
 use super::{all_from_storage, try_from_storage};
@@ -13,10 +15,11 @@ use crate::request::ReadOptions;
 use crate::server::Server;
 use crate::storage::{FieldNames, Key, KeyPrefix, StoredObject};
 
-/// Label and field selectors, checked against what the resource can be selected by.
+/// Label, field and shard selectors, checked against what the resource can be selected by.
 pub(crate) struct Selection {
     labels: LabelSelector,
     fields: FieldSelector,
+    shard: Option<ShardSelector>,
     /// Every field that the resource can be selected by: the values of all are read at once, and once for all watchers.
     names: Arc<FieldNames>,
     /// Whether a field is asked for that only the decoded object has.
@@ -35,7 +38,8 @@ impl Selection {
     /// Takes the selectors of `options`.
     ///
     /// # Errors
-    /// 400 when the resource cannot be selected by a field.
+    /// 400 when the resource cannot be selected by a field, and for a shard selector that cannot be read (apiserver
+    /// pkg/registry/generic/registry/store.go `ListPredicate` and `Watch`, whose error has no status, so that upstream answers 500).
     pub(crate) fn new(resource: &Resource, options: &ReadOptions) -> ApiResult<Self> {
         let names = resource.selectable_names();
         let mut needs_object = false;
@@ -46,9 +50,16 @@ impl Selection {
                 return Err(Status::bad_request(resource.refuse_field(field)).into());
             }
         }
+        let shard = match &*options.shard {
+            "" => None,
+            text => Some(text.parse().map_err(|error: ShardSelectorError| {
+                Status::bad_request(format!("invalid shard selector: {error}"))
+            })?),
+        };
         Ok(Self {
             labels: options.labels.clone(),
             fields: options.fields.clone(),
+            shard,
             names: Arc::new(FieldNames {
                 group: resource.group.clone(),
                 version: resource.version.clone(),
@@ -75,7 +86,12 @@ impl Selection {
 
     /// Whether everything is meant.
     pub(crate) fn is_everything(&self) -> bool {
-        self.labels.is_everything() && self.fields.is_everything()
+        self.labels.is_everything() && self.fields.is_everything() && self.shard.is_none()
+    }
+
+    /// The shard that is meant, as a list tells it (`metav1.ShardInfo`).
+    pub(crate) fn shard(&self) -> Option<&ShardSelector> {
+        self.shard.as_ref()
     }
 
     /// Where to look, in a namespace or in all (apiserver pkg/registry/generic/registry/store.go `ListPredicate`).
@@ -134,12 +150,22 @@ impl Selection {
         if self.is_everything() {
             return true;
         }
+        let key = object.key();
+        if let Some(shard) = &self.shard {
+            // The key tells the namespace, and only the uid has to be looked for in the object.
+            let uid = match shard.field() {
+                ShardField::Uid => object.attributes().uid(),
+                ShardField::Namespace => "",
+            };
+            if !shard.matches(uid, key.namespace().unwrap_or_default()) {
+                return false;
+            }
+        }
         // Labels are parsed only where they are asked for.
         let labels = || object.attributes().labels();
         if !self.labels.is_everything() && !self.labels.matches(|key| labels().get(key).map(String::as_str)) {
             return false;
         }
-        let key = object.key();
         let of_key = |field: &str| match field {
             NAME => Some(key.name()),
             NAMESPACE => Some(key.namespace().unwrap_or_default()),

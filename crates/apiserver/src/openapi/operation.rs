@@ -471,7 +471,6 @@ fn group_words(group: &str) -> impl Iterator<Item = &str> {
 pub(super) const REFERENCE: &str = "#/components/schemas/";
 const LIST: &str = "list";
 pub(super) const PRETTY: Parameter = Parameter::text("pretty");
-/// `shardSelector` is there although nobody reads it before its feature is on (KEP-5866), upstream as here.
 pub(super) const LIST_PARAMETERS: &[Parameter] = &[
     Parameter::flag("allowWatchBookmarks"),
     Parameter::text("continue"),

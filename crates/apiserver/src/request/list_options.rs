@@ -3,7 +3,8 @@
 //! The first of repeated parameters counts, parameters are read in one order and the first that cannot be read is told in Go's words
 //! with status 400 (apimachinery pkg/apis/meta/v1 `Convert_url_Values_To_v1_ListOptions`, pkg/runtime/conversion.go). What can be read
 //! is then checked as a whole and all that is wrong with it is told with status 422 (pkg/apis/meta/internalversion/validation).
-//! `shardSelector` is passed over, as by an upstream server without the gate `ShardedListAndWatch`, which is off by default (KEP-5866).
+//! `shardSelector` always counts, as if the gate `ShardedListAndWatch` were on, which is off by default upstream (KEP-5866): this server has
+//! no gates, and who sends the parameter knows both answers.
 
 use std::borrow::Cow;
 
@@ -19,6 +20,8 @@ use crate::storage::Revision;
 pub(crate) struct ReadOptions {
     pub(crate) labels: LabelSelector,
     pub(crate) fields: FieldSelector,
+    /// As it was written: it is read after everything else. Empty where there is none.
+    pub(crate) shard: String,
     pub(crate) version: AskedVersion,
     pub(crate) version_match: Option<VersionMatch>,
     /// Not 0.
@@ -57,6 +60,7 @@ impl ReadOptions {
         let mut options = Self {
             labels: LabelSelector::everything(),
             fields: FieldSelector::everything(),
+            shard: raw.shard_selector.clone().into_owned(),
             version: AskedVersion::read(&raw.resource_version),
             version_match: None,
             limit: None,
@@ -200,6 +204,7 @@ pub(crate) fn selected_name(query: &str) -> Option<String> {
 struct Raw<'a> {
     label_selector: Cow<'a, str>,
     field_selector: Cow<'a, str>,
+    shard_selector: Cow<'a, str>,
     watch: Option<Cow<'a, str>>,
     allow_watch_bookmarks: Option<Cow<'a, str>>,
     resource_version: Cow<'a, str>,
@@ -219,6 +224,7 @@ impl<'a> Raw<'a> {
             match &*name {
                 "labelSelector" => raw.label_selector = value,
                 "fieldSelector" => raw.field_selector = value,
+                "shardSelector" => raw.shard_selector = value,
                 "watch" => raw.watch = Some(value),
                 "allowWatchBookmarks" => raw.allow_watch_bookmarks = Some(value),
                 "resourceVersion" => raw.resource_version = value,
@@ -402,8 +408,11 @@ mod tests {
         for (query, expect) in [
             ("", ReadOptions::default()),
             (
-                "shardSelector=anything&export=1&unknown=2",
-                ReadOptions::default(),
+                "shardSelector=anything&export=1&unknown=2&shardSelector=2",
+                ReadOptions {
+                    shard: "anything".to_owned(),
+                    ..ReadOptions::default()
+                },
             ),
             ("watch", started(true, Some(true), not_older, AskedVersion::Unset)),
             (

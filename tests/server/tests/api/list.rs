@@ -355,13 +355,8 @@ async fn options_that_make_no_sense() {
         );
         assert_eq!(found, expect, "{query}");
     }
-    // What a list has no use for does not stand in its way; nor does an option of a gate that is off (KEP-5866).
-    for query in [
-        "timeoutSeconds=-1",
-        "timeoutSeconds=0",
-        "allowWatchBookmarks=1",
-        "shardSelector=x",
-    ] {
+    // What a list has no use for does not stand in its way.
+    for query in ["timeoutSeconds=-1", "timeoutSeconds=0", "allowWatchBookmarks=1"] {
         assert_eq!(
             names(&server.ok(format!("GET {MAPS}?{query}")).await).len(),
             10,

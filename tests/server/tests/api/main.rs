@@ -30,6 +30,7 @@ mod robustness;
 mod routes;
 mod rules;
 mod scale;
+mod shards;
 mod start;
 mod subresources;
 mod texts;
