@@ -9,14 +9,16 @@ use kubewright_core::{DynamicObject, ObjectKey, ObjectMeta, ResourceVersion};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
-use crate::labels::{Labels, Pool};
+use crate::labels::Labels;
+use crate::owners::Owners;
 use crate::peek::{MalformedObject, ManagedFields, peek};
+use crate::pool::Pool;
 use crate::record::{Context, DecodeError, Record};
 use crate::store::StoreOptions;
 
 /// An object in the cache, seen as a `K`.
 ///
-/// Key, uid, version and labels cost nothing; [`metadata`](Self::metadata) decodes the metadata alone and
+/// Key, uid, version, generation and labels cost nothing, owners next to nothing; [`metadata`](Self::metadata) decodes the metadata alone and
 /// [`object`](Self::object) the whole object, both when they are asked for, and what is asked for again stays
 /// decoded while the store's byte budget allows; [`project`](Self::project) decodes what a type of yours names and skips the rest. Objects are shared between all readers and never change: a newer version is another `Cached`.
 ///
@@ -97,6 +99,28 @@ impl<K> Cached<K> {
     #[must_use]
     pub fn labels(&self) -> &Labels {
         self.record.labels()
+    }
+
+    /// The owner references. What several objects of the store have in common is not decoded for this.
+    ///
+    /// A list that is none is left out (and logged): the server never sends one.
+    #[must_use]
+    pub fn owners(&self) -> Owners {
+        self.record.owners()
+    }
+
+    /// `metadata.generation`, which the server raises whenever the spec changes, without decoding anything; `None` for kinds that
+    /// have none.
+    #[must_use]
+    pub fn generation(&self) -> Option<i64> {
+        self.record.generation()
+    }
+
+    /// Whether there is a `metadata.deletionTimestamp`: the object is being deleted and waits for its finalizers or for the end of
+    /// its grace period.
+    #[must_use]
+    pub fn is_being_deleted(&self) -> bool {
+        self.record.is_being_deleted()
     }
 
     /// The object as JSON, unpacked and copied by each call. An item of a typed list comes without `kind` and

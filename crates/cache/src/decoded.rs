@@ -2,10 +2,12 @@
 //!
 //! A clock with a second chance: decoded forms queue up in the order in which they were made; when they are worth
 //! more than the budget, the oldest is dropped, unless it was used since the hand last came by. A use costs one
-//! relaxed store and no lock.
+//! relaxed store and no lock. What is dropped with its record, because nobody has that state of the object any more, leaves the
+//! budget at once.
 
 use std::any::TypeId;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -23,14 +25,15 @@ pub(crate) enum Part {
 #[derive(Debug)]
 pub(crate) struct Budget {
     bytes: usize,
-    kept: Mutex<Kept>,
+    /// What the decoded forms take that records have now.
+    used: AtomicUsize,
+    queue: Mutex<Queue>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    queue: VecDeque<(Weak<Record>, Part, usize)>,
-    bytes: usize,
-    /// How long the queue may become until entries of records that are gone are looked for.
+struct Queue {
+    entries: VecDeque<(Weak<Record>, Part)>,
+    /// How long it may become until entries of records that are gone are looked for.
     full: usize,
 }
 
@@ -41,7 +44,8 @@ impl Budget {
     pub(crate) fn new(bytes: usize) -> Self {
         Self {
             bytes,
-            kept: Mutex::default(),
+            used: AtomicUsize::new(0),
+            queue: Mutex::default(),
         }
     }
 
@@ -49,59 +53,54 @@ impl Budget {
     /// a scan of all objects is not to drive out those that are used all the time: what does not come for the second
     /// time (`again`) is kept only if it is an object and there is room.
     pub(crate) fn admits(&self, part: Part, bytes: usize, again: bool) -> bool {
-        let has_room =
-            || part != Part::Metadata && self.kept.lock().bytes.saturating_add(bytes) <= self.bytes;
+        let has_room = || part != Part::Metadata && self.used().saturating_add(bytes) <= self.bytes;
         bytes <= self.bytes && (again || has_room())
     }
 
-    /// Notes a form that was just decoded, and drops old ones to stay within the budget.
-    pub(crate) fn keep(&self, record: &Arc<Record>, part: Part, bytes: usize) {
+    /// Notes a form that a record has from now on, and drops old ones to stay within the budget.
+    pub(crate) fn keep(&self, record: &Arc<Record>, part: Part) {
         let mut evicted = Vec::new();
-        let mut kept = self.kept.lock();
-        kept.queue.push_back((Arc::downgrade(record), part, bytes));
-        kept.bytes += bytes;
-        if kept.queue.len() >= kept.full.max(GONE_ENTRIES) {
-            kept.forget_gone();
+        self.used.fetch_add(record.decoded_bytes(part), Ordering::Relaxed);
+        let mut queue = self.queue.lock();
+        queue.entries.push_back((Arc::downgrade(record), part));
+        if queue.entries.len() >= queue.full.max(GONE_ENTRIES) {
+            queue.forget_gone();
         }
         // Each entry gets at most one second chance per call, so that this ends.
-        let mut chances = kept.queue.len();
-        while kept.bytes > self.bytes {
-            let Some((weak, part, bytes)) = kept.queue.pop_front() else {
+        let mut chances = queue.entries.len();
+        while self.used() > self.bytes {
+            let Some((weak, part)) = queue.entries.pop_front() else {
                 break;
             };
             let record = weak.upgrade();
             if chances > 0 && record.as_ref().is_some_and(|record| record.was_used()) {
                 chances -= 1;
-                kept.queue.push_back((weak, part, bytes));
-            } else {
-                kept.bytes -= bytes;
-                if let Some(record) = &record {
-                    record.evict(part);
+                queue.entries.push_back((weak, part));
+            } else if let Some(record) = record {
+                if record.evict(part) {
+                    self.gone(record.decoded_bytes(part));
                 }
+                // The last reference may be this one; the record is freed after the lock.
+                evicted.push(record);
             }
-            // The last reference may be this one; the record is freed after the lock.
-            evicted.extend(record);
         }
-        drop(kept);
+        drop(queue);
+    }
+
+    /// Decoded forms of this estimated size are no more.
+    pub(crate) fn gone(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// The estimated size of what is kept now.
     pub(crate) fn used(&self) -> usize {
-        let mut kept = self.kept.lock();
-        kept.forget_gone();
-        kept.bytes
+        self.used.load(Ordering::Relaxed)
     }
 }
 
-impl Kept {
+impl Queue {
     fn forget_gone(&mut self) {
-        let mut bytes = 0;
-        self.queue.retain(|(record, _, size)| {
-            let is_there = record.strong_count() > 0;
-            bytes += if is_there { *size } else { 0 };
-            is_there
-        });
-        self.bytes = bytes;
-        self.full = 2 * self.queue.len() + GONE_ENTRIES;
+        self.entries.retain(|(record, _)| record.strong_count() > 0);
+        self.full = 2 * self.entries.len() + GONE_ENTRIES;
     }
 }

@@ -1,12 +1,9 @@
-//! Labels, whose text is shared between objects, and the pool of shared text.
+//! Labels, whose text the objects of a store share.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::hash::BuildHasher;
 use std::sync::Arc;
-
-use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
 
 /// The labels of an object.
 ///
@@ -56,9 +53,23 @@ impl Labels {
         self.0.is_none()
     }
 
+    /// Reads the JSON text of `metadata.labels`. What is no map of strings has no labels. `share` gives text that is shared.
+    pub(crate) fn read(text: &str, mut share: impl FnMut(&str) -> Arc<str>) -> Self {
+        let parsed: BTreeMap<Cow<'_, str>, Cow<'_, str>> = serde_json::from_str(text).unwrap_or_default();
+        if parsed.is_empty() {
+            return Self::default();
+        }
+        Self(Some(
+            parsed
+                .iter()
+                .map(|(key, value)| (share(key), share(value)))
+                .collect(),
+        ))
+    }
+
     /// Whether the text is this set of labels as Kubernetes writes it. A text that is written in another way may be
     /// the same set all the same.
-    fn is_text(&self, text: &str) -> bool {
+    pub(crate) fn is_text(&self, text: &str) -> bool {
         let expect = |text: &mut &str, part: &str| text.strip_prefix(part).map(|rest| *text = rest).is_some();
         let mut rest = text;
         let mut first = true;
@@ -81,77 +92,5 @@ impl Labels {
 impl fmt::Debug for Labels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
-    }
-}
-
-/// Text that objects of one store share. What nobody uses any more is dropped now and then.
-#[derive(Debug, Default)]
-pub(crate) struct Pool {
-    hasher: DefaultHashBuilder,
-    strings: HashSet<Arc<str>>,
-    labels: HashTable<(u64, Pairs)>,
-    /// How many strings or sets there may be until those are looked for that nobody uses.
-    full: usize,
-}
-
-/// Strings of which nobody may have any use, beyond as many as there are.
-const UNUSED_STRINGS: usize = 1024;
-
-impl Pool {
-    pub(crate) fn string(&mut self, text: &str) -> Arc<str> {
-        if let Some(known) = self.strings.get(text) {
-            return Arc::clone(known);
-        }
-        if self.strings.len() >= self.full.max(UNUSED_STRINGS) {
-            self.drop_unused();
-        }
-        let new: Arc<str> = text.into();
-        self.strings.insert(Arc::clone(&new));
-        new
-    }
-
-    fn drop_unused(&mut self) {
-        self.labels.retain(|(_, pairs)| Arc::strong_count(pairs) > 1);
-        self.strings.retain(|string| Arc::strong_count(string) > 1);
-        self.full = 2 * self.strings.len().max(self.labels.len()) + UNUSED_STRINGS;
-    }
-
-    /// How many strings and sets there are.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> (usize, usize) {
-        (self.strings.len(), self.labels.len())
-    }
-
-    /// The labels of which this is the JSON text. What is no map of strings has no labels.
-    pub(crate) fn labels(&mut self, text: Option<&str>) -> Labels {
-        let Some(text) = text else {
-            return Labels::default();
-        };
-        let hash = self.hasher.hash_one(text);
-        let known = self.labels.find(hash, |(other, pairs)| {
-            *other == hash && Labels(Some(Arc::clone(pairs))).is_text(text)
-        });
-        if let Some((_, pairs)) = known {
-            return Labels(Some(Arc::clone(pairs)));
-        }
-        let parsed: BTreeMap<Cow<'_, str>, Cow<'_, str>> = serde_json::from_str(text).unwrap_or_default();
-        if parsed.is_empty() {
-            return Labels::default();
-        }
-        let pairs: Pairs = parsed
-            .iter()
-            .map(|(key, value)| (self.string(key), self.string(value)))
-            .collect();
-        // A text that is written in a way of its own is not recognised, but what it says is.
-        let is_same = |(other, known): &(u64, Pairs)| *other == hash && **known == *pairs;
-        if let Some((_, known)) = self.labels.find(hash, is_same) {
-            return Labels(Some(Arc::clone(known)));
-        }
-        if self.labels.len() >= self.full.max(UNUSED_STRINGS) {
-            self.drop_unused();
-        }
-        self.labels
-            .insert_unique(hash, (hash, Arc::clone(&pairs)), |(hash, _)| *hash);
-        Labels(Some(pairs))
     }
 }

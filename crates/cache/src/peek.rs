@@ -26,6 +26,11 @@ pub(crate) struct Head<'a> {
     pub(crate) version: &'a str,
     /// The text of `metadata.labels`.
     pub(crate) labels: Option<&'a str>,
+    /// The text of `metadata.ownerReferences`.
+    pub(crate) owners: Option<&'a str>,
+    pub(crate) generation: Option<i64>,
+    /// Whether there is a `metadata.deletionTimestamp`.
+    pub(crate) is_being_deleted: bool,
     managed_fields: Option<&'a str>,
     metadata: &'a str,
 }
@@ -89,6 +94,9 @@ pub(crate) fn peek(raw: &[u8]) -> Result<Head<'_>, MalformedObject> {
         uid: plain("uid", fields.uid)?.unwrap_or_default(),
         version,
         labels: fields.labels.map(RawValue::get),
+        owners: fields.owners.map(RawValue::get),
+        generation: fields.generation.and_then(|value| value.get().parse().ok()),
+        is_being_deleted: fields.deletion.is_some_and(|value| is_string(value.get())),
         managed_fields: fields.managed_fields.map(RawValue::get),
         metadata: around(text, fields.first, fields.last).ok_or_else(|| malformed(&"no metadata"))?,
     })
@@ -102,7 +110,8 @@ fn peek_usual(text: &str) -> Option<Head<'_>> {
     }
     let mut members = Members::of(members.rest())?;
     let (mut name, mut namespace, mut uid, mut version) = (None, "", "", None);
-    let (mut labels, mut managed_fields) = (None, None);
+    let (mut labels, mut owners, mut managed_fields) = (None, None, None);
+    let (mut generation, mut is_being_deleted) = (None, false);
     while let Some(field) = usual_name(&mut members)? {
         let value = members.value()?;
         match field {
@@ -111,6 +120,9 @@ fn peek_usual(text: &str) -> Option<Head<'_>> {
             "uid" => uid = usual_text(value)?,
             "resourceVersion" => version = Some(usual_text(value)?),
             "labels" => labels = Some(value),
+            "ownerReferences" => owners = Some(value),
+            "generation" => generation = value.parse().ok(),
+            "deletionTimestamp" => is_being_deleted = is_string(value),
             "managedFields" => managed_fields = Some(value),
             _ => {}
         }
@@ -121,6 +133,9 @@ fn peek_usual(text: &str) -> Option<Head<'_>> {
         uid,
         version: version?,
         labels,
+        owners,
+        generation,
+        is_being_deleted,
         managed_fields,
         metadata: members.passed(),
     })
@@ -137,6 +152,10 @@ fn usual_name<'a>(members: &mut Members<'a>) -> Option<Option<&'a str>> {
 fn usual_text(value: &str) -> Option<&str> {
     let text = value.strip_prefix('"')?.strip_suffix('"')?;
     (!text.contains('\\')).then_some(text)
+}
+
+fn is_string(value: &str) -> bool {
+    value.starts_with('"')
 }
 
 /// What a JSON string says.
@@ -197,6 +216,9 @@ struct Fields<'a> {
     uid: Option<&'a RawValue>,
     version: Option<&'a RawValue>,
     labels: Option<&'a RawValue>,
+    owners: Option<&'a RawValue>,
+    generation: Option<&'a RawValue>,
+    deletion: Option<&'a RawValue>,
     managed_fields: Option<&'a RawValue>,
 }
 
@@ -254,6 +276,9 @@ impl<'de> Visitor<'de> for Fields<'de> {
                 "uid" => &mut self.uid,
                 "resourceVersion" => &mut self.version,
                 "labels" => &mut self.labels,
+                "ownerReferences" => &mut self.owners,
+                "generation" => &mut self.generation,
+                "deletionTimestamp" => &mut self.deletion,
                 "managedFields" => &mut self.managed_fields,
                 _ => continue,
             };

@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::fmt;
+use std::num::NonZeroI64;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -14,10 +15,12 @@ use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 
 use crate::decoded::{Budget, Part};
-use crate::labels::{Labels, Pool};
+use crate::labels::Labels;
 use crate::metadata::decode_metadata;
+use crate::owners::{Owned, Owners};
 use crate::packing::{Codec, Packed};
 use crate::peek::{Head, Kept, MalformedObject};
+use crate::pool::{Common, Pool};
 
 /// What the records of one store share.
 #[derive(Debug)]
@@ -96,13 +99,23 @@ pub(crate) struct Record {
     uid: u8,
     version: u8,
     form: Form,
-    labels: Labels,
+    common: Arc<Common>,
+    generation: Option<NonZeroI64>,
     context: Arc<Context>,
     decoded: Mutex<Option<Box<Decoded>>>,
     /// Set by each use of a decoded form, cleared by the budget's clock hand.
     used: AtomicBool,
-    /// What was decoded before, and possibly not kept: [`METADATA`] and [`OBJECT`].
-    asked: AtomicU8,
+    /// What was decoded before, and possibly not kept: [`METADATA`] and [`OBJECT`]; and [`DELETED`].
+    marks: AtomicU8,
+}
+
+/// What of the metadata is asked for all the time, so that nothing is decoded for it.
+#[derive(Debug, Clone)]
+struct Known {
+    common: Arc<Common>,
+    generation: Option<NonZeroI64>,
+    /// [`DELETED`] or nothing.
+    marks: u8,
 }
 
 /// How the text is kept.
@@ -145,7 +158,11 @@ impl Record {
     ) -> Result<Self, MalformedObject> {
         let mut pool = pool.lock();
         let namespace = (!head.namespace.is_empty()).then(|| pool.string(&head.namespace));
-        let labels = pool.labels(head.labels);
+        let known = Known {
+            common: pool.common(head.labels, head.owners),
+            generation: head.generation.and_then(NonZeroI64::new),
+            marks: if head.is_being_deleted { DELETED } else { 0 },
+        };
         drop(pool);
         let key = ObjectKey {
             namespace,
@@ -155,7 +172,7 @@ impl Record {
             key,
             head.uid,
             head.version,
-            labels,
+            known,
             (&kept.text, &kept.metadata),
             context,
         )
@@ -164,12 +181,15 @@ impl Record {
     /// The same object in the form that the context asks for.
     pub(crate) fn again(&self, context: &Arc<Context>) -> Result<Self, MalformedObject> {
         let (text, metadata) = self.text_and_metadata();
-        let labels = self.labels.clone();
         Self::build(
             self.key.clone(),
             self.uid(),
             self.version(),
-            labels,
+            Known {
+                common: Arc::clone(&self.common),
+                generation: self.generation,
+                marks: self.marks.load(Ordering::Relaxed) & DELETED,
+            },
             (&text, &metadata),
             context,
         )
@@ -179,7 +199,7 @@ impl Record {
         key: ObjectKey,
         uid: &str,
         version: &str,
-        labels: Labels,
+        known: Known,
         (text, metadata): (&[u8], &Range<usize>),
         context: &Arc<Context>,
     ) -> Result<Self, MalformedObject> {
@@ -214,11 +234,12 @@ impl Record {
             uid: short(uid)?,
             version: short(version)?,
             form,
-            labels,
+            common: known.common,
+            generation: known.generation,
             context: Arc::clone(context),
             decoded: Mutex::default(),
             used: AtomicBool::new(false),
-            asked: AtomicU8::new(0),
+            marks: AtomicU8::new(known.marks),
         };
         record.count(AtomicUsize::fetch_add);
         Ok(record)
@@ -260,7 +281,26 @@ impl Record {
     }
 
     pub(crate) fn labels(&self) -> &Labels {
-        &self.labels
+        &self.common.labels
+    }
+
+    pub(crate) fn owners(&self) -> Owners {
+        match &self.common.owners {
+            Owned::ByNobody => Owners::default(),
+            Owned::Shared(owners) => Owners::shared(owners),
+            Owned::InText => self.context.usage.decode(|| {
+                let text = self.metadata_text();
+                member(str_of(&text), "ownerReferences").map_or_else(Owners::default, Owners::read)
+            }),
+        }
+    }
+
+    pub(crate) fn generation(&self) -> Option<i64> {
+        self.generation.map(NonZeroI64::get)
+    }
+
+    pub(crate) fn is_being_deleted(&self) -> bool {
+        self.marks.load(Ordering::Relaxed) & DELETED != 0
     }
 
     pub(crate) fn was_made_with(&self, context: &Arc<Context>) -> bool {
@@ -288,11 +328,14 @@ impl Record {
 
     /// The same, with the place of the metadata.
     pub(crate) fn text_and_metadata(&self) -> (Cow<'_, [u8]>, Range<usize>) {
-        let metadata = match &self.form {
+        (self.text(), self.metadata_range())
+    }
+
+    fn metadata_range(&self) -> Range<usize> {
+        match &self.form {
             Form::Plain { metadata } => metadata.start as usize..metadata.end as usize,
             Form::Packed(packed) => packed.metadata(),
-        };
-        (self.text(), metadata)
+        }
     }
 
     fn metadata_text(&self) -> Cow<'_, [u8]> {
@@ -330,18 +373,22 @@ impl Record {
             self.used.store(true, Ordering::Relaxed);
             return Arc::clone(metadata);
         }
-        let (metadata, length) = self.context.usage.decode(|| {
+        let metadata = self.context.usage.decode(|| {
             let text = self.metadata_text();
-            (Arc::new(decode_metadata(str_of(&text))), text.len())
+            Arc::new(decode_metadata(str_of(&text)))
         });
-        let bytes = length * METADATA_FACTOR;
-        if self
-            .context
-            .budget
-            .admits(Part::Metadata, bytes, self.was_asked(METADATA))
-        {
-            self.decoded.lock().get_or_insert_default().metadata = Some(Arc::clone(&metadata));
-            self.context.budget.keep(self, Part::Metadata, bytes);
+        let (budget, bytes) = (&self.context.budget, self.decoded_bytes(Part::Metadata));
+        if budget.admits(Part::Metadata, bytes, self.was_asked(METADATA)) {
+            let mut decoded = self.decoded.lock();
+            let before = decoded
+                .get_or_insert_default()
+                .metadata
+                .replace(Arc::clone(&metadata));
+            drop(decoded);
+            // Another thread may have decoded it at the same time.
+            if before.is_none() {
+                budget.keep(self, Part::Metadata);
+            }
         }
         metadata
     }
@@ -362,14 +409,18 @@ impl Record {
             return Ok(object);
         }
         let object = Arc::new(self.project::<K>()?);
-        let (part, bytes) = (Part::Object(wanted), self.text_len() * OBJECT_FACTOR);
-        if self.context.budget.admits(part, bytes, self.was_asked(OBJECT)) {
+        let (budget, part) = (&self.context.budget, Part::Object(wanted));
+        if budget.admits(part, self.decoded_bytes(part), self.was_asked(OBJECT)) {
             let mut decoded = self.decoded.lock();
             let objects = &mut decoded.get_or_insert_default().objects;
-            objects.retain(|(other, _)| *other != wanted);
-            objects.push((wanted, object.clone()));
+            let is_new = objects.iter().all(|(other, _)| *other != wanted);
+            if is_new {
+                objects.push((wanted, object.clone()));
+            }
             drop(decoded);
-            self.context.budget.keep(self, part, bytes);
+            if is_new {
+                budget.keep(self, part);
+            }
         }
         Ok(object)
     }
@@ -405,7 +456,7 @@ impl Record {
 
     /// Whether this was decoded before.
     fn was_asked(&self, what: u8) -> bool {
-        self.asked.fetch_or(what, Ordering::Relaxed) & what != 0
+        self.marks.fetch_or(what, Ordering::Relaxed) & what != 0
     }
 
     /// Whether a decoded form was used since this was last asked.
@@ -413,11 +464,19 @@ impl Record {
         self.used.swap(false, Ordering::Relaxed)
     }
 
-    /// Drops a decoded form.
-    pub(crate) fn evict(&self, part: Part) {
+    /// What a decoded form takes, by an estimate.
+    pub(crate) fn decoded_bytes(&self, part: Part) -> usize {
+        match part {
+            Part::Metadata => self.metadata_range().len().saturating_mul(METADATA_FACTOR),
+            Part::Object(_) => self.text_len().saturating_mul(OBJECT_FACTOR),
+        }
+    }
+
+    /// Drops a decoded form, and tells whether there was one.
+    pub(crate) fn evict(&self, part: Part) -> bool {
         let mut decoded = self.decoded.lock();
         let Some(forms) = decoded.as_deref_mut() else {
-            return;
+            return false;
         };
         let dropped = match part {
             Part::Metadata => (forms.metadata.take(), None),
@@ -431,7 +490,7 @@ impl Record {
         }
         // Freed after the lock: a decoded object can be large.
         drop(decoded);
-        drop(dropped);
+        dropped.0.is_some() || dropped.1.is_some()
     }
 }
 
@@ -444,6 +503,11 @@ impl Decoded {
 
 impl Drop for Record {
     fn drop(&mut self) {
+        if let Some(forms) = self.decoded.get_mut().take() {
+            let objects = forms.objects.len() * self.decoded_bytes(Part::Object(TypeId::of::<()>()));
+            let metadata = forms.metadata.map_or(0, |_| self.decoded_bytes(Part::Metadata));
+            self.context.budget.gone(objects + metadata);
+        }
         self.count(AtomicUsize::fetch_sub);
     }
 }
@@ -458,9 +522,11 @@ impl fmt::Debug for Record {
     }
 }
 
-/// Bits of [`Record::asked`].
+/// Bits of [`Record::marks`].
 const METADATA: u8 = 1;
 const OBJECT: u8 = 2;
+/// There is a deletion timestamp.
+const DELETED: u8 = 4;
 
 /// How much larger than its JSON text a decoded object is, roughly: a measured pod of 10 KB took 80 KiB, one of 6 KB
 /// without managed fields 39.
@@ -472,6 +538,20 @@ const METADATA_FACTOR: usize = 4;
 /// Text that was checked to be UTF-8 when it came.
 fn str_of(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap_or_default()
+}
+
+/// The value of a member of an object, as it is written; of two of one name the last. Names are not looked for behind escapes, with
+/// which no server writes them.
+fn member<'a>(text: &'a str, wanted: &str) -> Option<&'a str> {
+    let mut members = Members::of(text)?;
+    let mut found = None;
+    while let Some(Ok(name)) = members.name() {
+        let value = members.value()?;
+        if name == wanted {
+            found = Some(value);
+        }
+    }
+    found
 }
 
 fn has_kind(text: &[u8]) -> bool {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -13,9 +13,9 @@ use parking_lot::Mutex;
 
 use crate::cached::Cached;
 use crate::delta_fifo::{Batch, Delta};
-use crate::labels::Pool;
 use crate::packing::Codec;
 use crate::peek::{MalformedObject, ManagedFields, peek};
+use crate::pool::Pool;
 use crate::published::{Published, Writing};
 use crate::record::{Context, Record};
 use crate::snapshot::{Function, IndexFn, Snapshot, Values};
@@ -31,13 +31,7 @@ pub const OWNER_INDEX: &str = "owner-uid";
 /// An index function for [`OWNER_INDEX`]: the uids of all owners.
 #[must_use]
 pub fn owner_uids<K>(object: &Cached<K>) -> Vec<String> {
-    let metadata = object.metadata();
-    metadata
-        .owner_references
-        .iter()
-        .flatten()
-        .map(|owner| owner.uid.clone())
-        .collect()
+    object.owners().iter().map(|owner| owner.uid.clone()).collect()
 }
 
 /// How a store keeps its objects. Every value is valid.
@@ -172,6 +166,8 @@ pub(crate) struct Store {
     /// What new records are made with; another one once there is a dictionary.
     context: ArcSwap<Context>,
     training: Mutex<Training>,
+    /// There is a dictionary since a batch last asked.
+    is_trained: AtomicBool,
     pool: Mutex<Pool>,
     /// Held by whoever makes the next snapshot. Index functions run meanwhile, and read what is published; what panics
     /// changes nothing.
@@ -200,6 +196,7 @@ impl Store {
         Self {
             context: ArcSwap::from_pointee(Context::new(api_version, kind, options.decoded_bytes)),
             training: Mutex::new(Training::new(options.compression)),
+            is_trained: AtomicBool::new(false),
             options,
             counters: Counters::default(),
             pool: Mutex::default(),
@@ -250,14 +247,18 @@ impl Store {
         })
     }
 
-    /// Trains a dictionary when there is enough to learn from. What is here already is packed with the next batch.
+    /// Trains a dictionary when there is enough to learn from. What is here already is packed with the next batch. Nobody waits
+    /// for it: what comes meanwhile is stored as it is.
     fn learn_from(&self, record: &Arc<Record>, context: &Arc<Context>) {
-        let mut training = self.training.lock();
+        let Some(mut training) = self.training.try_lock() else {
+            return;
+        };
         if self.context.load().codec.is_some() {
             return;
         }
         if let Some(codec) = training.take_in(record, context.usage.plain.load(Ordering::Relaxed)) {
             self.context.store(Arc::new(context.packing(codec)));
+            self.is_trained.store(true, Ordering::Release);
         }
     }
 
@@ -340,7 +341,7 @@ impl Store {
 
     /// Packs what was stored before there was a dictionary, once.
     fn pack_what_is_plain(&self, snapshot: &mut Snapshot) {
-        if !self.training.lock().take_news() {
+        if !self.is_trained.swap(false, Ordering::Acquire) {
             return;
         }
         let plain: Vec<_> = snapshot

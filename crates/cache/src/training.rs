@@ -21,8 +21,6 @@ pub(crate) struct Training {
     samples: Vec<Weak<Record>>,
     seen: usize,
     random: fastrand::Rng,
-    /// There is a dictionary since this was last asked.
-    news: bool,
 }
 
 impl Training {
@@ -36,7 +34,6 @@ impl Training {
             seen: 0,
             // Which objects are looked at changes nothing but a few bytes of each.
             random: fastrand::Rng::with_seed(0),
-            news: false,
         }
     }
 
@@ -63,11 +60,7 @@ impl Training {
         };
         match trained {
             Some(codec) => {
-                *self = Self {
-                    above: None,
-                    news: true,
-                    ..Self::new(Compression::Never)
-                };
+                *self = Self::new(Compression::Never);
                 Some(codec)
             }
             None => {
@@ -76,10 +69,5 @@ impl Training {
                 None
             }
         }
-    }
-
-    /// Whether a dictionary came since this was last asked.
-    pub(crate) fn take_news(&mut self) -> bool {
-        std::mem::take(&mut self.news)
     }
 }

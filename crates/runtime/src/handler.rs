@@ -139,9 +139,8 @@ impl<K: 'static> EventHandler<K> for Enqueue<K> {
 /// The key of an object's controller if that is of this kind, in whatever version (controller-runtime
 /// `pkg/handler/enqueue_owner.go`).
 fn owner<K>(object: &Cached<K>, primary: &ApiResource) -> Option<ObjectKey> {
-    let metadata = object.metadata();
-    let owners = metadata.owner_references.as_deref().unwrap_or_default();
-    let controller = owners.iter().find(|owner| owner.controller == Some(true))?;
+    let owners = object.owners();
+    let controller = owners.controller()?;
     let group = controller
         .api_version
         .split_once('/')

@@ -112,7 +112,7 @@ impl<K: 'static> Predicate<K> {
     /// Changes of labels.
     #[must_use]
     pub fn labels_changed() -> Self {
-        Self::metadata_changed(|metadata| metadata.labels.clone().unwrap_or_default())
+        Self::on_update(|old, new| old.labels() != new.labels())
     }
 
     /// Changes of annotations.
@@ -131,9 +131,8 @@ impl<K: 'static> Predicate<K> {
     #[must_use]
     pub fn labels_match(selector: LabelSelector) -> Self {
         Self::on_object(move |object| {
-            let metadata = object.metadata();
-            let labels = metadata.labels.as_ref();
-            selector.matches(|key| labels.and_then(|labels| labels.get(key)).map(String::as_str))
+            let labels = object.labels();
+            selector.matches(|key| labels.get(key))
         })
     }
 
@@ -216,7 +215,7 @@ impl<K: 'static> Predicate<K> {
 
 /// Kinds without generations have 0 or none.
 fn generation<K>(object: &Cached<K>) -> Option<i64> {
-    object.metadata().generation.filter(|generation| *generation > 0)
+    object.generation().filter(|generation| *generation > 0)
 }
 
 impl<K> Default for Predicate<K> {

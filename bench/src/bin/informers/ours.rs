@@ -125,11 +125,9 @@ impl Handler {
     fn see(&self, pod: &Cached<Pod>) -> Result<u64, DecodeError> {
         Ok(match self.look {
             Look::Metadata => {
-                let metadata = pod.metadata();
-                let labels = metadata.labels.iter().flatten();
-                let owners = metadata.owner_references.iter().flatten();
+                let owners = pod.owners();
                 Metadata::named(pod.namespace(), pod.name())
-                    .with(labels, owners.map(|owner| owner.uid.as_str()))
+                    .with(pod.labels().iter(), owners.iter().map(|owner| owner.uid.as_str()))
             }
             Look::Field => see_node(pod.project::<OnNode>()?.spec.node_name.as_deref()),
             Look::Object => see_object(&*pod.object()?),

@@ -153,6 +153,7 @@ impl Handler {
             Look::Metadata => {
                 let metadata = &pod.metadata;
                 let labels = metadata.labels.iter().flatten();
+                let labels = labels.map(|(key, value)| (key.as_str(), value.as_str()));
                 let owners = metadata.owner_references.iter().flatten();
                 let name = metadata.name.as_deref().unwrap_or_default();
                 Metadata::named(metadata.namespace.as_deref(), name)

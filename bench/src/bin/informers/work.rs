@@ -171,7 +171,7 @@ impl Metadata {
     /// Adds labels and owners.
     pub fn with<'a>(
         self,
-        labels: impl Iterator<Item = (&'a String, &'a String)>,
+        labels: impl Iterator<Item = (&'a str, &'a str)>,
         owners: impl Iterator<Item = &'a str>,
     ) -> u64 {
         let labels: usize = labels.map(|(key, value)| key.len() + value.len()).sum();

@@ -7,8 +7,9 @@ use kubewright_core::{DynamicObject, PartialObject};
 use parking_lot::Mutex;
 
 use super::*;
-use crate::labels::{Labels, Pool};
+use crate::labels::Labels;
 use crate::peek::peek;
+use crate::pool::Pool;
 use crate::record::Context;
 use crate::{Cached, ManagedFields, StoreOptions};
 
@@ -187,6 +188,11 @@ fn decoded_objects_stay_within_the_budget() {
         .collect();
     let kept = weak.iter().filter(|weak| weak.strong_count() > 0).count();
     assert!((2..=10).contains(&kept), "{kept}");
+    // What nobody has any more takes none of it.
+    assert_eq!(objects[0].metadata(), objects[0].metadata());
+    assert!(store.usage().decoded_bytes > 0);
+    drop(objects);
+    assert_eq!(store.usage().decoded_bytes, 0);
 
     // Metadata is kept when it is asked for again.
     let store = empty_store();
@@ -245,6 +251,10 @@ fn a_part_of_an_object() {
     assert!(without.to_string().contains("cannot decode a as"), "{without}");
 }
 
+fn labels_of(pool: &mut Pool, text: Option<&str>) -> Labels {
+    pool.common(text, None).labels.clone()
+}
+
 #[test]
 fn labels() {
     let show = |labels: &Labels| {
@@ -271,7 +281,7 @@ fn labels() {
         (Some("[]"), ""),
     ] {
         for _ in 0..2 {
-            let labels = pool.labels(raw);
+            let labels = labels_of(&mut pool, raw);
             assert_eq!(show(&labels), expect, "{raw:?}");
             assert_eq!(labels.len(), labels.iter().count());
             assert_eq!(labels.is_empty(), expect.is_empty());
@@ -280,28 +290,101 @@ fn labels() {
         }
     }
     // One set for all that have it, and one text for each part.
-    let first = pool.labels(Some(r#"{"app":"x","tier":"y"}"#));
-    let second = pool.labels(Some(r#"{"app":"x","tier":"y"}"#));
-    let third = pool.labels(Some(r#"{"app":"z","tier":"y"}"#));
+    let first = labels_of(&mut pool, Some(r#"{"app":"x","tier":"y"}"#));
+    let second = labels_of(&mut pool, Some(r#"{"app":"x","tier":"y"}"#));
+    let third = labels_of(&mut pool, Some(r#"{"app":"z","tier":"y"}"#));
     let place = |labels: &Labels, key: &str| labels.get(key).unwrap().as_ptr();
     assert_eq!(place(&first, "app"), place(&second, "app"));
     assert_eq!(place(&first, "tier"), place(&third, "tier"));
     // However it is written, it is there once.
     let before = pool.len();
     let odd: Vec<_> = (0..1000)
-        .map(|_| pool.labels(Some(r#"{"tier":"y", "app":"x"}"#)))
+        .map(|_| labels_of(&mut pool, Some(r#"{"tier":"y", "app":"x"}"#)))
         .collect();
-    assert_eq!(pool.len(), (before.0, before.1 + 1));
+    assert_eq!(pool.len(), (before.0, before.1, before.2 + 1));
     assert!(odd.iter().all(|labels| *labels == first));
     // What nobody uses any more goes.
     for i in 0..10_000 {
-        pool.labels(Some(&format!(r#"{{"app":"{i}"}}"#)));
+        labels_of(&mut pool, Some(&format!(r#"{{"app":"{i}"}}"#)));
     }
-    assert!(pool.len().0 < 3_000 && pool.len().1 < 3_000, "{:?}", pool.len());
+    assert!(pool.len().0 < 3_000 && pool.len().2 < 3_000, "{:?}", pool.len());
     assert_eq!(
         place(&first, "app"),
-        place(&pool.labels(Some(r#"{"app":"x","tier":"y"}"#)), "app")
+        place(&labels_of(&mut pool, Some(r#"{"app":"x","tier":"y"}"#)), "app")
     );
+}
+
+#[test]
+fn what_is_asked_for_all_the_time() {
+    let owner = |name: &str, controller: bool| {
+        format!(
+            r#"{{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"{name}","uid":"{name}-uid","controller":{controller}}}"#
+        )
+    };
+    let object =
+        |name: &str, more: &str| format!(r#"{{"metadata":{{"name":"{name}","resourceVersion":"1"{more}}}}}"#);
+    let owned = |owners: &[String]| format!(r#","ownerReferences":[{}]"#, owners.join(","));
+    let two = owned(&[owner("a", false), owner("b", true)]);
+    let rows = [
+        (String::new(), "", None, None, false),
+        (
+            r#","generation":3,"deletionTimestamp":null,"ownerReferences":null"#.into(),
+            "",
+            None,
+            Some(3),
+            false,
+        ),
+        (
+            r#","generation":0,"deletionTimestamp":"2026-01-02T03:04:05Z","ownerReferences":[]"#.into(),
+            "",
+            None,
+            None,
+            true,
+        ),
+        (two.clone(), "a-uid,b-uid", Some("b"), None, false),
+        (owned(&[owner("a", false)]), "a-uid", None, None, false),
+        // What is not of its type is as if it was not there.
+        (
+            r#","generation":"3","ownerReferences":{}"#.into(),
+            "",
+            None,
+            None,
+            false,
+        ),
+        (
+            r#","generation":9999999999999999999,"ownerReferences":[{"name":"x"},3]"#.into(),
+            "",
+            None,
+            None,
+            false,
+        ),
+        // An escape anywhere takes the slow way.
+        (
+            format!(r#","annotations":{{}},"\u006eewer":1,"generation":4{two}"#),
+            "a-uid,b-uid",
+            Some("b"),
+            Some(4),
+            false,
+        ),
+    ];
+    for (more, uids, controller, generation, is_being_deleted) in rows {
+        let store = empty_store();
+        // The second has what the first had and what is kept from then on, the third finds it.
+        for name in ["x", "y", "z"] {
+            let raw = object(name, &more);
+            let object: Cached<Pod> = Cached::new(store.ingest(raw.as_bytes(), Versions::Trusted).unwrap());
+            let owners = object.owners();
+            let all: Vec<_> = owners.iter().map(|owner| &*owner.uid).collect();
+            assert_eq!(all.join(","), uids, "{raw}");
+            assert_eq!(owners.controller().map(|owner| &*owner.name), controller, "{raw}");
+            assert_eq!(object.generation(), generation, "{raw}");
+            assert_eq!(object.is_being_deleted(), is_being_deleted, "{raw}");
+        }
+        if !uids.is_empty() {
+            // Those of the first were decoded, and kept with the second.
+            assert_eq!(store.decoded().0, 1);
+        }
+    }
 }
 
 /// A store has as many of these as the cluster has objects: one word more is another size class of the allocator.
