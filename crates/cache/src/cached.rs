@@ -46,7 +46,7 @@ impl<K> Cached<K> {
         let context = Arc::new(Context::new("", "", StoreOptions::default().decoded_bytes));
         let head = peek(raw)?;
         let kept = head.keep(raw, ManagedFields::Keep);
-        let record = Record::new(&head, &kept, &context, &Mutex::new(Pool::default()))?;
+        let record = Record::new(&head, &kept, None, &context, &Mutex::new(Pool::default()))?;
         Ok(Self::new(Arc::new(record)))
     }
 

@@ -62,6 +62,7 @@ mod lister;
 mod metadata;
 mod owners;
 mod packing;
+mod patching;
 mod peek;
 mod pool;
 mod published;

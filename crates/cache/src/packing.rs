@@ -52,15 +52,16 @@ pub(crate) struct Codec {
     decompressors: Mutex<Vec<Unpacker>>,
 }
 
-/// The lengths that tell the parts of a packed object from each other.
+/// The lengths that tell the parts of a packed object from each other. What has more than 64 KiB before its metadata, or whose metadata
+/// take more than that when they are packed, stays as it is, so that every record has one word less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Packed {
-    /// What the metadata take in packed form; the rest follows.
-    metadata_frame: u32,
     metadata: u32,
     rest: u32,
+    /// What the metadata take in packed form; the rest follows.
+    metadata_frame: u16,
     /// Where in the rest the metadata belong.
-    at: u32,
+    at: u16,
 }
 
 struct Packer {
@@ -72,6 +73,7 @@ struct Packer {
 struct Unpacker {
     decompressor: Decompressor<'static>,
     frame: Vec<u8>,
+    metadata: Vec<u8>,
     rest: Vec<u8>,
 }
 
@@ -142,27 +144,32 @@ impl Codec {
 
     /// A packed text, whole.
     pub(crate) fn text(&self, bytes: &[u8], packed: &Packed) -> io::Result<Vec<u8>> {
-        let (metadata, rest) = (packed.metadata as usize, packed.rest as usize);
-        let at = packed.at as usize;
-        let mut text = Vec::with_capacity(metadata + rest);
-        self.with_unpacker(|unpacker| {
-            let mut around = std::mem::take(&mut unpacker.rest);
-            around.clear();
-            around.reserve(rest);
-            unpacker.unpack(packed.rest_frame(bytes)?, &mut around)?;
-            let parts = around.split_at_checked(at).ok_or_else(broken)?;
-            text.extend_from_slice(parts.0);
-            let mut part = Vec::with_capacity(metadata);
-            unpacker.unpack(packed.metadata_frame(bytes)?, &mut part)?;
-            text.extend_from_slice(&part);
-            text.extend_from_slice(parts.1);
-            unpacker.rest = around;
-            Ok(())
-        })?;
-        Ok(text)
+        let text = self.parts(bytes, packed, |metadata, rest| {
+            let (before, after) = rest.split_at_checked(packed.at.into())?;
+            Some([before, metadata, after].concat())
+        });
+        text?.ok_or_else(broken)
     }
 
-    fn with_unpacker(&self, work: impl FnOnce(&mut Unpacker) -> io::Result<()>) -> io::Result<()> {
+    /// Shows the metadata of a packed text and what is around it.
+    pub(crate) fn parts<T>(
+        &self,
+        bytes: &[u8],
+        packed: &Packed,
+        show: impl FnOnce(&[u8], &[u8]) -> T,
+    ) -> io::Result<T> {
+        self.with_unpacker(|unpacker| {
+            let mut metadata = cleared(&mut unpacker.metadata, packed.metadata as usize);
+            unpacker.unpack(packed.metadata_frame(bytes)?, &mut metadata)?;
+            let mut rest = cleared(&mut unpacker.rest, packed.rest as usize);
+            unpacker.unpack(packed.rest_frame(bytes)?, &mut rest)?;
+            let shown = show(&metadata, &rest);
+            (unpacker.metadata, unpacker.rest) = (metadata, rest);
+            Ok(shown)
+        })
+    }
+
+    fn with_unpacker<T>(&self, work: impl FnOnce(&mut Unpacker) -> io::Result<T>) -> io::Result<T> {
         let kept = self.decompressors.lock().pop();
         let mut unpacker = match kept {
             Some(unpacker) => unpacker,
@@ -170,6 +177,7 @@ impl Codec {
         };
         let outcome = work(&mut unpacker);
         unpacker.frame = kept_buffer(unpacker.frame);
+        unpacker.metadata = kept_buffer(unpacker.metadata);
         unpacker.rest = kept_buffer(unpacker.rest);
         let mut decompressors = self.decompressors.lock();
         if decompressors.len() < KEPT_CONTEXTS {
@@ -208,16 +216,21 @@ impl Packed {
 
     /// Where in the text the metadata are.
     pub(crate) fn metadata(&self) -> Range<usize> {
-        let at = self.at as usize;
+        let at = usize::from(self.at);
         at..at + self.metadata as usize
     }
 
+    /// The length of what is around the metadata.
+    pub(crate) fn rest_len(&self) -> usize {
+        self.rest as usize
+    }
+
     fn metadata_frame<'a>(&self, bytes: &'a [u8]) -> io::Result<&'a [u8]> {
-        bytes.get(..self.metadata_frame as usize).ok_or_else(broken)
+        bytes.get(..self.metadata_frame.into()).ok_or_else(broken)
     }
 
     fn rest_frame<'a>(&self, bytes: &'a [u8]) -> io::Result<&'a [u8]> {
-        bytes.get(self.metadata_frame as usize..).ok_or_else(broken)
+        bytes.get(self.metadata_frame.into()..).ok_or_else(broken)
     }
 }
 
@@ -241,6 +254,7 @@ impl Packer {
 
     fn pack(&mut self, text: &[u8], metadata: &Range<usize>, into: &mut Vec<u8>) -> io::Result<Packed> {
         let length = |length: usize| u32::try_from(length).map_err(|_| broken());
+        let short = |length: usize| u16::try_from(length).map_err(|_| broken());
         let frame = self.frame(&text[metadata.clone()])?.len();
         into.extend_from_slice(&self.frame[MAGIC.len()..]);
         let mut rest = std::mem::take(&mut self.rest);
@@ -253,10 +267,10 @@ impl Packer {
         self.rest = rest;
         outcome?;
         Ok(Packed {
-            metadata_frame: length(frame - MAGIC.len())?,
             metadata: length(metadata.len())?,
             rest: length(text.len() - metadata.len())?,
-            at: length(metadata.start)?,
+            metadata_frame: short(frame - MAGIC.len())?,
+            at: short(metadata.start)?,
         })
     }
 
@@ -277,6 +291,7 @@ impl Unpacker {
         Ok(Self {
             decompressor: Decompressor::with_dictionary(dictionary)?,
             frame: Vec::new(),
+            metadata: Vec::new(),
             rest: Vec::new(),
         })
     }
@@ -299,7 +314,15 @@ fn kept_buffer(buffer: Vec<u8>) -> Vec<u8> {
     }
 }
 
+/// Takes a buffer, empty, with room.
+fn cleared(buffer: &mut Vec<u8>, room: usize) -> Vec<u8> {
+    let mut buffer = std::mem::take(buffer);
+    buffer.clear();
+    buffer.reserve(room);
+    buffer
+}
+
 /// What was packed here and cannot be unpacked.
-fn broken() -> io::Error {
+pub(crate) fn broken() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the packed text is broken")
 }

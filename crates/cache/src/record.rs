@@ -19,6 +19,7 @@ use crate::labels::Labels;
 use crate::metadata::decode_metadata;
 use crate::owners::{Owned, Owners};
 use crate::packing::{Codec, Packed};
+use crate::patching::{Base, Patched};
 use crate::peek::{Head, Kept, MalformedObject};
 use crate::pool::{Common, Pool};
 
@@ -94,7 +95,7 @@ impl Context {
 pub(crate) struct Record {
     key: ObjectKey,
     /// Uid, version and text, one after the other, in one allocation.
-    bytes: Box<[u8]>,
+    bytes: Arc<[u8]>,
     /// The lengths of the first two.
     uid: u8,
     version: u8,
@@ -109,9 +110,11 @@ pub(crate) struct Record {
     marks: AtomicU8,
 }
 
-/// What of the metadata is asked for all the time, so that nothing is decoded for it.
-#[derive(Debug, Clone)]
-struct Known {
+/// What of an object is not in its text alone, because it is asked for all the time.
+struct Known<'a> {
+    key: ObjectKey,
+    uid: &'a str,
+    version: &'a str,
     common: Arc<Common>,
     generation: Option<NonZeroI64>,
     /// [`DELETED`] or nothing.
@@ -119,12 +122,14 @@ struct Known {
 }
 
 /// How the text is kept.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 enum Form {
     /// As it came, with its metadata there. 32 bits are enough: the API server takes 3 MiB at most.
     Plain { metadata: Range<u32> },
     /// By the codec of the record's context.
     Packed(Packed),
+    /// As what is different from a packed text, by the same codec.
+    Patched(Box<Patched>),
 }
 
 #[derive(Default)]
@@ -149,60 +154,62 @@ pub struct DecodeError {
 
 impl Record {
     /// Copies an object out of whatever buffer it came in, so that one kept object never holds a whole list. `kept` is
-    /// the text of the head.
+    /// the text of the head, `other` another state of the object.
     pub(crate) fn new(
         head: &Head<'_>,
         kept: &Kept<'_>,
+        other: Option<&Self>,
         context: &Arc<Context>,
         pool: &Mutex<Pool>,
     ) -> Result<Self, MalformedObject> {
+        let is_key = |key: &ObjectKey| {
+            *key.name == *head.name && *key.namespace.as_deref().unwrap_or_default() == *head.namespace
+        };
+        let other = other.filter(|other| is_key(&other.key));
         let mut pool = pool.lock();
-        let namespace = (!head.namespace.is_empty()).then(|| pool.string(&head.namespace));
+        let key = match other {
+            Some(other) => other.key.clone(),
+            None => ObjectKey {
+                namespace: (!head.namespace.is_empty()).then(|| pool.string(&head.namespace)),
+                name: Arc::from(&*head.name),
+            },
+        };
+        let common = pool.common(head.labels, head.owners);
+        drop(pool);
         let known = Known {
-            common: pool.common(head.labels, head.owners),
+            key,
+            uid: head.uid,
+            version: head.version,
+            common,
             generation: head.generation.and_then(NonZeroI64::new),
             marks: if head.is_being_deleted { DELETED } else { 0 },
         };
-        drop(pool);
-        let key = ObjectKey {
-            namespace,
-            name: Arc::from(&*head.name),
-        };
-        Self::build(
-            key,
-            head.uid,
-            head.version,
-            known,
-            (&kept.text, &kept.metadata),
-            context,
-        )
+        let base = other.filter(|other| other.was_made_with(context));
+        let base = base.and_then(Self::base);
+        Self::build(known, (&kept.text, &kept.metadata), base.as_ref(), context)
     }
 
     /// The same object in the form that the context asks for.
     pub(crate) fn again(&self, context: &Arc<Context>) -> Result<Self, MalformedObject> {
         let (text, metadata) = self.text_and_metadata();
-        Self::build(
-            self.key.clone(),
-            self.uid(),
-            self.version(),
-            Known {
-                common: Arc::clone(&self.common),
-                generation: self.generation,
-                marks: self.marks.load(Ordering::Relaxed) & DELETED,
-            },
-            (&text, &metadata),
-            context,
-        )
+        let known = Known {
+            key: self.key.clone(),
+            uid: self.uid(),
+            version: self.version(),
+            common: Arc::clone(&self.common),
+            generation: self.generation,
+            marks: self.marks.load(Ordering::Relaxed) & DELETED,
+        };
+        Self::build(known, (&text, &metadata), None, context)
     }
 
     fn build(
-        key: ObjectKey,
-        uid: &str,
-        version: &str,
-        known: Known,
+        known: Known<'_>,
         (text, metadata): (&[u8], &Range<usize>),
+        base: Option<&Base>,
         context: &Arc<Context>,
     ) -> Result<Self, MalformedObject> {
+        let Known { uid, version, .. } = known;
         let too_large = |what: &str| MalformedObject {
             message: format!("{what} is too large"),
         };
@@ -215,12 +222,13 @@ impl Record {
         let mut bytes = Vec::with_capacity(uid.len() + version.len() + text.len() / 8);
         bytes.extend_from_slice(uid.as_bytes());
         bytes.extend_from_slice(version.as_bytes());
-        let packed = context
-            .codec
-            .as_ref()
-            .and_then(|codec| codec.pack(text, metadata, &mut bytes));
-        let form = match packed {
-            Some(packed) => Form::Packed(packed),
+        let mut shorter = |codec: &Codec| {
+            let patched = base.and_then(|base| base.patch(codec, text, metadata, &mut bytes));
+            let patched = patched.map(|patched| Form::Patched(Box::new(patched)));
+            patched.or_else(|| codec.pack(text, metadata, &mut bytes).map(Form::Packed))
+        };
+        let form = match context.codec.as_ref().and_then(&mut shorter) {
+            Some(form) => form,
             None => {
                 bytes.extend_from_slice(text);
                 Form::Plain {
@@ -229,10 +237,10 @@ impl Record {
             }
         };
         let record = Self {
-            key,
-            bytes: Box::from(&*bytes),
             uid: short(uid)?,
             version: short(version)?,
+            key: known.key,
+            bytes: Arc::from(&*bytes),
             form,
             common: known.common,
             generation: known.generation,
@@ -243,6 +251,19 @@ impl Record {
         };
         record.count(AtomicUsize::fetch_add);
         Ok(record)
+    }
+
+    /// What other states of the object can be kept as differences from.
+    fn base(&self) -> Option<Base> {
+        match &self.form {
+            Form::Plain { .. } => None,
+            Form::Packed(packed) => Some(Base {
+                bytes: Arc::clone(&self.bytes),
+                from: u16::from(self.uid) + u16::from(self.version),
+                packed: *packed,
+            }),
+            Form::Patched(patched) => Some(patched.base().clone()),
+        }
     }
 
     /// Counts the record in or out.
@@ -260,7 +281,11 @@ impl Record {
     fn size(&self) -> usize {
         // Both are behind an `Arc`, which counts its holders.
         let counts = 4 * size_of::<usize>();
-        size_of::<Self>() + counts + self.bytes.len() + self.key.name.len()
+        let form = match &self.form {
+            Form::Patched(patched) => patched.size(),
+            Form::Plain { .. } | Form::Packed(_) => 0,
+        };
+        size_of::<Self>() + counts + self.bytes.len() + self.key.name.len() + form
     }
 
     pub(crate) fn key(&self) -> &ObjectKey {
@@ -311,10 +336,16 @@ impl Record {
         matches!(self.form, Form::Plain { .. })
     }
 
+    #[cfg(test)]
+    pub(crate) fn is_patched(&self) -> bool {
+        matches!(self.form, Form::Patched(_))
+    }
+
     pub(crate) fn text_len(&self) -> usize {
         match &self.form {
             Form::Plain { .. } => self.kept().len(),
             Form::Packed(packed) => packed.text_len(),
+            Form::Patched(patched) => patched.text_len(),
         }
     }
 
@@ -323,6 +354,7 @@ impl Record {
         match &self.form {
             Form::Plain { .. } => Cow::Borrowed(self.kept()),
             Form::Packed(packed) => Cow::Owned(self.unpack(|codec| codec.text(self.kept(), packed))),
+            Form::Patched(patched) => Cow::Owned(self.unpack(|codec| patched.text(codec, self.kept()))),
         }
     }
 
@@ -335,6 +367,7 @@ impl Record {
         match &self.form {
             Form::Plain { metadata } => metadata.start as usize..metadata.end as usize,
             Form::Packed(packed) => packed.metadata(),
+            Form::Patched(patched) => patched.metadata(),
         }
     }
 
@@ -344,6 +377,9 @@ impl Record {
                 Cow::Borrowed(&self.kept()[metadata.start as usize..metadata.end as usize])
             }
             Form::Packed(packed) => Cow::Owned(self.unpack(|codec| codec.metadata(self.kept(), packed))),
+            Form::Patched(patched) => {
+                Cow::Owned(self.unpack(|codec| patched.metadata_text(codec, self.kept())))
+            }
         }
     }
 

@@ -212,24 +212,26 @@ impl Store {
         Counters::count(&self.counters.received);
         let namespace = Some(&*head.namespace).filter(|namespace| !namespace.is_empty());
         let published = self.published.load();
-        let known = published.get(namespace, &head.name);
-        let known = known.filter(|known| known.uid() == head.uid && known.version() == head.version);
+        let other = published.get(namespace, &head.name);
+        let known = other.filter(|known| known.uid() == head.uid && known.version() == head.version);
         if versions == Versions::Trusted
             && let Some(known) = known
         {
             Counters::count(&self.counters.unchanged);
             return Ok(Arc::clone(known));
         }
+        let other = other.map(Arc::as_ref);
         let context = self.context.load();
         let kept = head.keep(raw, self.options.managed_fields);
         let transform = self.options.transform.as_ref();
         let record = match transform.and_then(|transform| transformed(transform, &head.name, &kept.text)) {
-            None => Record::new(&head, &kept, &context, &self.pool)?,
+            None => Record::new(&head, &kept, other, &context, &self.pool)?,
             Some(text) => {
                 let head = peek(&text)?;
                 Record::new(
                     &head,
                     &head.keep(&text, ManagedFields::Keep),
+                    other,
                     &context,
                     &self.pool,
                 )?

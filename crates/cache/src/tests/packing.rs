@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::delta_fifo::DeltaFifo;
 use crate::packing::Codec;
+use crate::patching::Base;
 use crate::{Cached, Compression};
 
 /// A pod of some 2 KB.
@@ -189,6 +190,101 @@ proptest! {
                 // What is broken is an error, never a panic.
                 for cut in (4..bytes.len()).step_by(7) {
                     prop_assert!(codec.text(&bytes[4..cut], &packed).is_err());
+                }
+            }
+        }
+    }
+}
+
+/// A pod as it is after so many changes of its status and its labels.
+fn changed(i: usize, version: u64, status: &str, more: &str) -> String {
+    pod(i, version)
+        .replace(r#""phase":"Running""#, status)
+        .replace(r#""app":"web""#, more)
+}
+
+#[test]
+fn what_changes_little_is_kept_as_the_difference() {
+    let store = store(Compression::Above(200_000));
+    take_in(&store, (0..1000).map(|i| pod(i, 1)));
+    let before = store.usage();
+    let key = ObjectKey::of(Some("n1"), "web-1");
+    let long = "x".repeat(2000);
+    let rows = [
+        // Status, in place of `"app":"web"` among the labels, whether it is a patch.
+        (r#""phase":"Failed""#, r#""app":"web""#, true),
+        (r#""phase":"Running","more":[1,2,3]"#, r#""app":"web""#, true),
+        (r#""phase":"Running""#, r#""app":"other","b":"c""#, true),
+        (r#""phase":"Running","reason":"Because""#, r#""no":"app""#, true),
+        ("", r#""app":"web""#, true),
+        (&*format!(r#""phase":"{long}""#), r#""app":"web""#, false),
+        (&*format!(r#""phase":"{long}y""#), r#""app":"web""#, true),
+        // What is left of a large one is not worth keeping it.
+        (r#""phase":"Running""#, r#""app":"web""#, false),
+    ];
+    for (version, (status, labels, is_patch)) in (2..).zip(rows) {
+        let raw = changed(1, version, status, labels);
+        let old = store.get(&key).unwrap();
+        let record = store.ingest(raw.as_bytes(), Versions::Trusted).unwrap();
+        assert!(Arc::ptr_eq(&record.key().name, &old.key().name));
+        let mut fifo = DeltaFifo::default();
+        fifo.upsert(record);
+        store.apply(fifo.pop().unwrap());
+        let record = store.get(&key).unwrap();
+        let expect = without_managed_fields(&raw);
+        assert_eq!(record.is_patched(), is_patch, "{raw}");
+        assert_eq!(String::from_utf8_lossy(&record.text()), expect);
+        assert_eq!(record.text_len(), expect.len());
+        let (text, place) = record.text_and_metadata();
+        let metadata = String::from_utf8_lossy(&text[place]).into_owned();
+        assert!(
+            metadata.starts_with("{\"name\"") && metadata.ends_with('}'),
+            "{metadata}"
+        );
+        let cached: Cached<Pod> = Cached::new(record);
+        let version = cached.metadata().resource_version.clone();
+        assert_eq!(version.as_deref(), Some(cached.resource_version().as_str()));
+        assert_eq!(cached.object().unwrap().metadata.name.as_deref(), Some("web-1"));
+    }
+    let after = store.usage();
+    assert_eq!((after.objects, after.states), (1000, 1000));
+    assert!(after.bytes < before.bytes + 1000, "{before:?} {after:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn any_patch_comes_out_again(
+        i in 0usize..100, old in (0usize..4000, 0usize..4000, ".{0,60}"), cut in (0usize..400, 0usize..400), place in (0usize..2000, 0usize..400),
+    ) {
+        let codec = &*CODEC;
+        let splice = |text: &str, from: usize, cut: usize, put: &str| {
+            let from = from % text.len();
+            [&text.as_bytes()[..from], put.as_bytes(), &text.as_bytes()[(from + cut).min(text.len())..]].concat()
+        };
+        let before = pod(i, 9).into_bytes();
+        let once = String::from_utf8(splice(&pod(i, 9), old.0, cut.0, "piece")).unwrap();
+        let text = splice(&once, old.1, cut.1, &old.2);
+        let range = |text: &[u8]| {
+            let start = place.0 % text.len();
+            start..(start + place.1).min(text.len())
+        };
+        let mut bytes = b"uid".to_vec();
+        let packed = codec.pack(&before, &range(&before), &mut bytes).unwrap();
+        let base = Base { bytes: bytes.into(), from: 3, packed };
+        let mut pieces = b"kept".to_vec();
+        match base.patch(codec, &text, &range(&text), &mut pieces) {
+            None => prop_assert_eq!(pieces, b"kept"),
+            Some(patched) => {
+                prop_assert_eq!(patched.text_len(), text.len());
+                prop_assert_eq!(patched.metadata(), range(&text));
+                prop_assert!(pieces.len() <= 4 + text.len() / 16);
+                prop_assert_eq!(&patched.text(codec, &pieces[4..]).unwrap(), &text);
+                prop_assert_eq!(patched.metadata_text(codec, &pieces[4..]).unwrap(), &text[range(&text)]);
+                // What is broken is an error or another text, never a panic.
+                for end in 4..pieces.len() {
+                    let _ = patched.text(codec, &pieces[4..end]);
+                    let _ = patched.metadata_text(codec, &pieces[4..end]);
                 }
             }
         }

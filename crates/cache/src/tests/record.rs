@@ -17,7 +17,7 @@ fn make(raw: &str, managed_fields: ManagedFields) -> Record {
     let context = Arc::new(Context::new("v1", "Pod", 1 << 20));
     let head = peek(raw.as_bytes()).unwrap();
     let kept = head.keep(raw.as_bytes(), managed_fields);
-    Record::new(&head, &kept, &context, &Mutex::new(Pool::default())).unwrap()
+    Record::new(&head, &kept, None, &context, &Mutex::new(Pool::default())).unwrap()
 }
 
 fn text(record: &Record) -> String {
