@@ -220,11 +220,6 @@ impl Packed {
         at..at + self.metadata as usize
     }
 
-    /// The length of what is around the metadata.
-    pub(crate) fn rest_len(&self) -> usize {
-        self.rest as usize
-    }
-
     fn metadata_frame<'a>(&self, bytes: &'a [u8]) -> io::Result<&'a [u8]> {
         bytes.get(..self.metadata_frame.into()).ok_or_else(broken)
     }

@@ -14,7 +14,7 @@ use crate::packing::{Codec, Packed, broken};
 const LEAST_TEXT_BYTES: usize = 1 << 9;
 
 /// How much of a text may be new: one in so many parts of it, and so many bytes.
-const MOST_NEW_PARTS: usize = 16;
+const MOST_NEW_PARTS: usize = 8;
 const MOST_NEW_BYTES: usize = 1 << 10;
 
 /// How much of a base may be of no more use: one in so many parts of the text.
@@ -29,14 +29,14 @@ pub(crate) struct Base {
     pub(crate) packed: Packed,
 }
 
-/// What is to be done to a base. The new pieces are kept beside it, metadata first.
+/// What is to be done to a base. The new pieces are kept beside it, one after the other.
 #[derive(Debug)]
 pub(crate) struct Patched {
     base: Base,
+    /// The length of what is before the metadata, if it is another: watches tell the kind there, and lists do not.
+    before: Option<u16>,
     metadata: Splice,
-    rest: Splice,
-    /// Where in the rest the metadata belong.
-    at: u16,
+    after: Splice,
 }
 
 /// One piece of a text that takes the place of another.
@@ -59,26 +59,36 @@ impl Base {
         if text.len() < LEAST_TEXT_BYTES {
             return None;
         }
-        let at = u16::try_from(metadata.start).ok()?;
-        let rest = [&text[..metadata.start], &text[metadata.end..]].concat();
-        let new = (&text[metadata.clone()], &*rest);
+        let new = (
+            &text[..metadata.start],
+            &text[metadata.clone()],
+            &text[metadata.end..],
+        );
+        let length = u16::try_from(metadata.start).ok()?;
         let compare = |metadata: &[u8], rest: &[u8]| {
-            Some((Splice::between(metadata, new.0)?, Splice::between(rest, new.1)?))
+            let (before, after) = rest.split_at_checked(self.packed.metadata().start)?;
+            let before = (before != new.0).then_some(length);
+            Some((
+                before,
+                Splice::between(metadata, new.1)?,
+                Splice::between(after, new.2)?,
+            ))
         };
-        let splices = codec.parts(self.frames(), &self.packed, compare);
-        let (metadata, rest) = splices.ok().flatten()?;
-        let pieces = [metadata.piece(new.0), rest.piece(new.1)].concat();
+        let different = codec.parts(self.frames(), &self.packed, compare);
+        let (before, metadata, after) = different.ok().flatten()?;
+        let piece = before.map_or(&[][..], |_| new.0);
+        let pieces = [piece, metadata.piece(new.1), after.piece(new.2)].concat();
         let most = (text.len() / MOST_NEW_PARTS).min(MOST_NEW_BYTES);
-        let cut = metadata.cut as usize + rest.cut as usize;
+        let cut = metadata.cut as usize + after.cut as usize;
         if pieces.len() > most || cut > text.len() / MOST_CUT_PARTS {
             return None;
         }
         into.extend_from_slice(&pieces);
         Some(Patched {
             base: self.clone(),
+            before,
             metadata,
-            rest,
-            at,
+            after,
         })
     }
 
@@ -99,23 +109,27 @@ impl Patched {
 
     /// The length of the text.
     pub(crate) fn text_len(&self) -> usize {
-        self.metadata().len() + self.rest.length(self.base.packed.rest_len())
+        let after = self.base.packed.text_len() - self.base.packed.metadata().end;
+        self.metadata().end + self.after.length(after)
     }
 
     /// Where in the text the metadata are.
     pub(crate) fn metadata(&self) -> Range<usize> {
-        let at = usize::from(self.at);
-        at..at + self.metadata.length(self.base.packed.metadata().len())
+        let base = self.base.packed.metadata();
+        let at = self.before.map_or(base.start, usize::from);
+        at..at + self.metadata.length(base.len())
     }
 
     /// The text, whole.
     pub(crate) fn text(&self, codec: &Codec, pieces: &[u8]) -> io::Result<Vec<u8>> {
         let assemble = |metadata: &[u8], rest: &[u8]| {
+            let (piece, pieces) = self.pieces(pieces)?;
+            let (before, after) = rest.split_at_checked(self.base.packed.metadata().start)?;
+            let before = self.before.map_or(before, |_| piece);
             let (first, second) = pieces.split_at_checked(self.metadata.put as usize)?;
-            let metadata = self.metadata.apply(metadata, first)?.concat();
-            let rest = self.rest.apply(rest, second)?.concat();
-            let (before, after) = rest.split_at_checked(self.at.into())?;
-            Some([before, &metadata, after].concat())
+            let [a, b, c] = self.metadata.apply(metadata, first)?;
+            let [d, e, f] = self.after.apply(after, second)?;
+            Some([before, a, b, c, d, e, f].concat())
         };
         let text = codec.parts(self.base.frames(), &self.base.packed, assemble)?;
         text.ok_or_else(broken)
@@ -124,9 +138,16 @@ impl Patched {
     /// The text of the metadata.
     pub(crate) fn metadata_text(&self, codec: &Codec, pieces: &[u8]) -> io::Result<Vec<u8>> {
         let before = codec.metadata(self.base.frames(), &self.base.packed)?;
-        let piece = pieces.get(..self.metadata.put as usize);
+        let piece = self
+            .pieces(pieces)
+            .and_then(|(_, pieces)| pieces.get(..self.metadata.put as usize));
         let text = piece.and_then(|piece| self.metadata.apply(&before, piece));
         text.map(|text| text.concat()).ok_or_else(broken)
+    }
+
+    /// What is before the metadata, if it is another, and the other pieces.
+    fn pieces<'a>(&self, pieces: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+        pieces.split_at_checked(self.before.unwrap_or(0).into())
     }
 }
 

@@ -224,6 +224,11 @@ fn what_changes_little_is_kept_as_the_difference() {
     ];
     for (version, (status, labels, is_patch)) in (2..).zip(rows) {
         let raw = changed(1, version, status, labels);
+        // As a watch has it, and as a list does.
+        let raw = match version % 3 {
+            0 => raw,
+            _ => raw.replacen('{', r#"{"kind":"Pod","apiVersion":"v1","#, 1),
+        };
         let old = store.get(&key).unwrap();
         let record = store.ingest(raw.as_bytes(), Versions::Trusted).unwrap();
         assert!(Arc::ptr_eq(&record.key().name, &old.key().name));
@@ -278,7 +283,7 @@ proptest! {
             Some(patched) => {
                 prop_assert_eq!(patched.text_len(), text.len());
                 prop_assert_eq!(patched.metadata(), range(&text));
-                prop_assert!(pieces.len() <= 4 + text.len() / 16);
+                prop_assert!(pieces.len() <= 4 + text.len() / 8);
                 prop_assert_eq!(&patched.text(codec, &pieces[4..]).unwrap(), &text);
                 prop_assert_eq!(patched.metadata_text(codec, &pieces[4..]).unwrap(), &text[range(&text)]);
                 // What is broken is an error or another text, never a panic.
