@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kubewright_core::json::decode;
 use kubewright_core::{ObjectMeta, OwnerReference};
 use serde::de::{self, DeserializeOwned, DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -16,7 +17,7 @@ pub(crate) fn decode_metadata(text: &str) -> ObjectMeta {
     if has_managed_fields {
         return decode_by_field(text);
     }
-    serde_json::from_str(text).unwrap_or_else(|_| decode_by_field(text))
+    decode(text).unwrap_or_else(|_| decode_by_field(text))
 }
 
 fn decode_by_field(text: &str) -> ObjectMeta {

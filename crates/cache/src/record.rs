@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use kubewright_core::json::Members;
+use kubewright_core::json::{Members, decode};
 use kubewright_core::{ObjectKey, ObjectMeta, ResourceVersion};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
@@ -467,27 +467,26 @@ impl Record {
     }
 
     fn decode<K: DeserializeOwned>(&self, text: &[u8]) -> Result<K, DecodeError> {
-        let failed = |e: serde_json::Error| DecodeError {
+        let text = str_of(text);
+        let types = &*self.context.types;
+        let decoded = if types.is_empty() || has_kind(text, Some("metadata")) {
+            decode(text)
+        } else {
+            // A server that writes it behind the metadata would have it twice.
+            let decoded = decode(&with_types(text, types));
+            decoded.or_else(|error| {
+                if has_kind(text, None) {
+                    decode(text)
+                } else {
+                    Err(error)
+                }
+            })
+        };
+        decoded.map_err(|error: serde_json::Error| DecodeError {
             key: self.key.clone(),
             wanted: std::any::type_name::<K>(),
-            message: e.to_string(),
-        };
-        let types = &*self.context.types;
-        if types.is_empty() || has_kind(text) {
-            return serde_json::from_slice(text).map_err(failed);
-        }
-        // Items of a typed list come without kind and apiVersion, which dynamic objects need.
-        let brace = text.iter().position(|b| *b == b'{').map_or(0, |at| at + 1);
-        let rest = &text[brace..];
-        let types = match rest.iter().find(|b| !b.is_ascii_whitespace()) {
-            Some(b'}') | None => types.trim_end_matches(','),
-            Some(_) => types,
-        };
-        let mut whole = Vec::with_capacity(text.len() + types.len());
-        whole.extend_from_slice(&text[..brace]);
-        whole.extend_from_slice(types.as_bytes());
-        whole.extend_from_slice(rest);
-        serde_json::from_slice(&whole).map_err(failed)
+            message: error.to_string(),
+        })
     }
 
     /// Whether this was decoded before.
@@ -590,16 +589,26 @@ fn member<'a>(text: &'a str, wanted: &str) -> Option<&'a str> {
     found
 }
 
-fn has_kind(text: &[u8]) -> bool {
-    let Some(mut members) = std::str::from_utf8(text).ok().and_then(Members::of) else {
+/// The text with the members that items of a typed list come without, and that dynamic objects need.
+fn with_types(text: &str, types: &str) -> String {
+    let (brace, rest) = text.split_at(text.find('{').map_or(0, |at| at + 1));
+    let types = match rest.trim_ascii_start().chars().next() {
+        Some('}') | None => types.trim_end_matches(','),
+        Some(_) => types,
+    };
+    [brace, types, rest].concat()
+}
+
+/// Whether the object says of what kind it is, in front of a member. Servers say so first, and the values that come later are long.
+fn has_kind(text: &str, in_front_of: Option<&str>) -> bool {
+    let Some(mut members) = Members::of(text) else {
         return false;
     };
-    // Nearly always they are the first members, where they are there at all; the other values are passed by.
     while let Some(Ok(name)) = members.name() {
         if name == "kind" || name == "apiVersion" {
             return true;
         }
-        if members.value().is_none() {
+        if Some(name) == in_front_of || members.value().is_none() {
             break;
         }
     }

@@ -142,6 +142,15 @@ fn one_object_seen_as_several_types() {
     let partial = pod.view::<PartialObject<Pod>>().object().unwrap();
     assert_eq!(partial.metadata.name.as_deref(), Some("a"));
 
+    // Wherever the kind is, it is there once.
+    let late = r#"{"metadata":{"name":"a","resourceVersion":"1"},"kind":"Pod","apiVersion":"v1","spec":{}}"#;
+    let late = Cached::<DynamicObject>::new(Arc::new(make(late, ManagedFields::Keep)));
+    assert_eq!(late.object().unwrap().types.kind, "Pod");
+    assert_eq!(
+        late.view::<serde_json::Value>().object().unwrap()["apiVersion"],
+        "v1"
+    );
+
     let broken =
         Cached::<Pod>::from_json(br#"{"metadata":{"name":"a","resourceVersion":"1"},"spec":3}"#).unwrap();
     let error = broken.object().unwrap_err();

@@ -65,7 +65,7 @@ impl<'a> Members<'a> {
             self.blanks();
         }
         self.begun = true;
-        let end = string(&self.text[self.at..])?;
+        let end = string_end(&self.text[self.at..])?;
         let name = &self.text[self.at + 1..self.at + end - 1];
         self.at += end;
         self.blanks();
@@ -84,7 +84,7 @@ impl<'a> Members<'a> {
     pub fn value(&mut self) -> Option<&'a str> {
         let rest = self.rest();
         let end = match rest.as_bytes().first()? {
-            b'"' => string(rest)?,
+            b'"' => string_end(rest)?,
             b'{' | b'[' => Nesting::default().scan(rest.as_bytes()).ok()??,
             _ => rest.find([',', '}', ']', ' ', '\t', '\r', '\n'])?,
         };
@@ -111,7 +111,7 @@ impl<'a> Members<'a> {
 }
 
 /// One past the quote that closes the string with which the text begins.
-fn string(text: &str) -> Option<usize> {
+pub(super) fn string_end(text: &str) -> Option<usize> {
     let inner = text.strip_prefix('"')?.as_bytes();
     let mut from = 0;
     loop {

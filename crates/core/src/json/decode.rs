@@ -1,0 +1,585 @@
+//! Typed values out of JSON text that is known to be JSON, or nearly always is: [`decode`].
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{
+    self, Deserialize, DeserializeSeed, EnumAccess, IntoDeserializer as _, MapAccess, SeqAccess,
+    VariantAccess, Visitor,
+};
+
+use super::members::string_end;
+use super::nesting::Nesting;
+
+/// Decodes a value as [`serde_json::from_str`] does, in three quarters of the time where a type takes most of the text.
+///
+/// Text that is meant for machines has few escapes and no lines, and strings are most of it: this reader finds their ends with the widest
+/// instructions there are, and looks at nothing else in them. Whatever it cannot make sense of, and whatever does not fit the type, it leaves to
+/// `serde_json`, so what is refused is refused with the words of that. Text within values that the type skips is not checked.
+///
+/// # Errors
+///
+/// Those of `serde_json`.
+pub fn decode<'de, T: Deserialize<'de>>(text: &'de str) -> serde_json::Result<T> {
+    let mut reader = Reader {
+        text,
+        at: 0,
+        levels: LEVELS,
+    };
+    // Strings have no control characters, and who writes for machines puts none between them.
+    if !has_control_characters(text)
+        && let Ok(value) = T::deserialize(&mut reader)
+        && reader.peek().is_none()
+    {
+        return Ok(value);
+    }
+    serde_json::from_str(text)
+}
+
+/// All bytes are looked at, several at a time.
+fn has_control_characters(text: &str) -> bool {
+    text.bytes().fold(false, |found, byte| found | (byte < b' '))
+}
+
+/// How deep values may nest, as in `serde_json`.
+const LEVELS: u8 = 127;
+
+struct Reader<'de> {
+    text: &'de str,
+    at: usize,
+    /// How many levels more there may be.
+    levels: u8,
+}
+
+/// Something is to be left to `serde_json`, which says what.
+#[derive(Debug)]
+struct Unusual;
+
+type Result<T, E = Unusual> = std::result::Result<T, E>;
+
+impl fmt::Display for Unusual {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("unusual JSON")
+    }
+}
+
+impl std::error::Error for Unusual {}
+
+impl de::Error for Unusual {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self
+    }
+}
+
+impl<'de> Reader<'de> {
+    /// The next byte that is no blank, which stays where it is.
+    #[inline]
+    fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        loop {
+            let byte = *bytes.get(self.at)?;
+            if byte != b' ' {
+                return Some(byte);
+            }
+            self.at += 1;
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, byte: u8) -> Result<()> {
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            Ok(())
+        } else {
+            Err(Unusual)
+        }
+    }
+
+    fn word(&mut self, word: &str) -> Result<()> {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        if rest.starts_with(word.as_bytes()) {
+            self.at += word.len();
+            Ok(())
+        } else {
+            Err(Unusual)
+        }
+    }
+
+    /// What a string says, with the quote next.
+    #[inline]
+    fn string(&mut self) -> Result<Cow<'de, str>> {
+        let from = self.at + 1;
+        let inner = self.text.as_bytes().get(from..).ok_or(Unusual)?;
+        let length = memchr::memchr2(b'"', b'\\', inner).ok_or(Unusual)?;
+        if inner[length] == b'"' {
+            self.at = from + length + 1;
+            return self
+                .text
+                .get(from..from + length)
+                .map(Cow::Borrowed)
+                .ok_or(Unusual);
+        }
+        self.escaped()
+    }
+
+    #[cold]
+    fn escaped(&mut self) -> Result<Cow<'de, str>> {
+        let rest = self.text.get(self.at..).ok_or(Unusual)?;
+        let end = string_end(rest).ok_or(Unusual)?;
+        self.at += end;
+        let text: String = serde_json::from_str(&rest[..end]).map_err(|_| Unusual)?;
+        Ok(Cow::Owned(text))
+    }
+
+    /// The text of a number.
+    fn number(&mut self) -> Result<&'de str> {
+        let rest = self.text.get(self.at..).ok_or(Unusual)?;
+        let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+        let end = rest.bytes().take_while(|byte| is_part(byte)).count();
+        self.at += end;
+        Ok(&rest[..end])
+    }
+
+    fn visit_number<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        let text = self.number()?;
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let is_small = digits.len() < 19 && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number = !digits.is_empty() && (digits.len() == 1 || !digits.starts_with('0'));
+        if !is_small || !is_number || text == "-0" {
+            let number: serde_json::Number = serde_json::from_str(text).map_err(|_| Unusual)?;
+            return match (number.as_u64(), number.as_i64(), number.as_f64()) {
+                (Some(number), _, _) => visitor.visit_u64(number),
+                (_, Some(number), _) => visitor.visit_i64(number),
+                (_, _, Some(number)) => visitor.visit_f64(number),
+                _ => Err(Unusual),
+            };
+        }
+        let value = digits
+            .bytes()
+            .fold(0u64, |value, byte| value * 10 + u64::from(byte - b'0'));
+        if digits.len() == text.len() {
+            visitor.visit_u64(value)
+        } else {
+            visitor.visit_i64(i64::try_from(value).map_err(|_| Unusual)?.wrapping_neg())
+        }
+    }
+
+    /// Reads what is between the byte that is next and the one that closes it.
+    #[inline]
+    fn within<T>(&mut self, end: u8, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.levels = self.levels.checked_sub(1).ok_or(Unusual)?;
+        self.at += 1;
+        let value = read(self)?;
+        self.levels += 1;
+        self.take(end)?;
+        Ok(value)
+    }
+
+    fn skip(&mut self) -> Result<()> {
+        let byte = self.peek().ok_or(Unusual)?;
+        match byte {
+            b'"' => {
+                let rest = self.text.get(self.at..).ok_or(Unusual)?;
+                self.at += string_end(rest).ok_or(Unusual)?;
+                Ok(())
+            }
+            b'{' | b'[' => {
+                let rest = self.text.as_bytes().get(self.at..).ok_or(Unusual)?;
+                self.at += Nesting::default().scan(rest).ok().flatten().ok_or(Unusual)?;
+                Ok(())
+            }
+            b't' => self.word("true"),
+            b'f' => self.word("false"),
+            b'n' => self.word("null"),
+            _ => self
+                .number()
+                .and_then(|text| if text.is_empty() { Err(Unusual) } else { Ok(()) }),
+        }
+    }
+}
+
+impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
+    type Error = Unusual;
+
+    #[inline]
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.peek().ok_or(Unusual)? {
+            b'"' => match self.string()? {
+                Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+                Cow::Owned(text) => visitor.visit_string(text),
+            },
+            b'{' => self.within(b'}', |reader| visitor.visit_map(Items { reader, first: true })),
+            b'[' => self.within(b']', |reader| visitor.visit_seq(Items { reader, first: true })),
+            b't' => self.word("true").and_then(|()| visitor.visit_bool(true)),
+            b'f' => self.word("false").and_then(|()| visitor.visit_bool(false)),
+            b'n' => self.word("null").and_then(|()| visitor.visit_unit()),
+            b'-' | b'0'..=b'9' => self.visit_number(visitor),
+            _ => Err(Unusual),
+        }
+    }
+
+    #[inline]
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        if self.peek() == Some(b'n') {
+            self.word("null")?;
+            visitor.visit_none()
+        } else {
+            visitor.visit_some(self)
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        self.skip()?;
+        visitor.visit_unit()
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        match self.peek().ok_or(Unusual)? {
+            b'"' => visitor.visit_enum(self.string()?.into_deserializer()),
+            b'{' => self.within(b'}', |reader| visitor.visit_enum(Tagged(reader))),
+            _ => Err(Unusual),
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct identifier
+    }
+}
+
+/// The members of an object or the elements of an array.
+struct Items<'r, 'de> {
+    reader: &'r mut Reader<'de>,
+    first: bool,
+}
+
+impl Items<'_, '_> {
+    /// Whether there is another one, whose first byte is next.
+    #[inline]
+    fn has_next(&mut self, end: u8) -> Result<bool> {
+        let byte = self.reader.peek().ok_or(Unusual)?;
+        if byte == end {
+            return Ok(false);
+        }
+        if !std::mem::take(&mut self.first) {
+            self.reader.take(b',')?;
+            self.reader.peek();
+        }
+        Ok(true)
+    }
+}
+
+impl<'de> MapAccess<'de> for Items<'_, 'de> {
+    type Error = Unusual;
+
+    #[inline]
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>> {
+        if !self.has_next(b'}')? {
+            return Ok(None);
+        }
+        if self.reader.peek() != Some(b'"') {
+            return Err(Unusual);
+        }
+        seed.deserialize(Key(self.reader)).map(Some)
+    }
+
+    #[inline]
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value> {
+        self.reader.take(b':')?;
+        seed.deserialize(&mut *self.reader)
+    }
+}
+
+impl<'de> SeqAccess<'de> for Items<'_, 'de> {
+    type Error = Unusual;
+
+    #[inline]
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>> {
+        if !self.has_next(b']')? {
+            return Ok(None);
+        }
+        seed.deserialize(&mut *self.reader).map(Some)
+    }
+}
+
+/// The name of a member. Keys that are no strings are left to `serde_json`.
+struct Key<'r, 'de>(&'r mut Reader<'de>);
+
+impl<'de> de::Deserializer<'de> for Key<'_, 'de> {
+    type Error = Unusual;
+
+    #[inline]
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        match self.0.string()? {
+            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Cow::Owned(text) => visitor.visit_string(text),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value> {
+        visitor.visit_enum(self.0.string()?.into_deserializer())
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct identifier ignored_any
+    }
+}
+
+/// An enum as an object whose one member is named like the variant.
+struct Tagged<'r, 'de>(&'r mut Reader<'de>);
+
+impl<'de> EnumAccess<'de> for Tagged<'_, 'de> {
+    type Error = Unusual;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self)> {
+        if self.0.peek() != Some(b'"') {
+            return Err(Unusual);
+        }
+        let variant = seed.deserialize(Key(self.0))?;
+        self.0.take(b':')?;
+        Ok((variant, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Tagged<'_, 'de> {
+    type Error = Unusual;
+
+    fn unit_variant(self) -> Result<()> {
+        de::Deserialize::deserialize(self.0)
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value> {
+        seed.deserialize(self.0)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value> {
+        de::Deserializer::deserialize_any(self.0, visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value> {
+        de::Deserializer::deserialize_any(self.0, visitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fmt::Debug;
+
+    use proptest::prelude::*;
+    use serde::Deserialize;
+    use serde_json::Value;
+    use serde_json::value::RawValue;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    enum Kind {
+        Unit,
+        Newtype(u8),
+        Tuple(u8, String),
+        Struct { a: Option<bool> },
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(untagged)]
+    enum Either {
+        Number(i64),
+        Text(String),
+    }
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Wrapped(Vec<i8>);
+
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Flat {
+        x: Option<u64>,
+        #[serde(flatten)]
+        others: BTreeMap<String, Value>,
+    }
+
+    /// What decodes, or what is said of what does not: both are the library's.
+    fn check<'de, T: Deserialize<'de> + Debug>(text: &'de str) {
+        let expect = serde_json::from_str::<T>(text);
+        let found = decode::<T>(text);
+        assert_eq!(format!("{found:?}"), format!("{expect:?}"), "{text}");
+    }
+
+    #[test]
+    fn every_type_is_decoded_as_the_library_does() {
+        let texts = [
+            "",
+            " ",
+            "null",
+            " null ",
+            "nul",
+            "true",
+            "false",
+            "falsey",
+            "0",
+            "-0",
+            "-1",
+            "7 ",
+            "01",
+            "-",
+            "1.",
+            "1.5",
+            "1e3",
+            "1e999",
+            "255",
+            "256",
+            "-129",
+            "18446744073709551615",
+            "18446744073709551616",
+            "-9223372036854775808",
+            "9223372036854775807",
+            "999999999999999999",
+            "1234567890123456789",
+            "\"\"",
+            "\"Unit\"",
+            "\"a\\\"b\\u00e9\\n\"",
+            "\"\\ud800\"",
+            "\"\n\"",
+            "\"open",
+            "\"é\"",
+            "[]",
+            "[1,2]",
+            "[1,2,]",
+            "[,]",
+            "[1 2]",
+            "[1,\"x\"]",
+            "[1,\"x\",3]",
+            " [ 1 , \"x\" ] ",
+            "{}",
+            "{ }",
+            r#"{"Newtype":3}"#,
+            r#"{"Newtype":300}"#,
+            r#"{"Tuple":[1,"x"]}"#,
+            r#"{"Struct":{"a":true}}"#,
+            r#"{"Struct":{"a":null,"b":[{"c":"}"}]}}"#,
+            r#"{"Unit":null}"#,
+            r#"{"Unit":1}"#,
+            r#"{"Unit":null,"Newtype":1}"#,
+            r#"{"Other":1}"#,
+            r#"{"x":1,"y":{"z":[null]}}"#,
+            r#"{"x":1,"x":2}"#,
+            r#"{"x":"1"}"#,
+            r#"{"1":"a","2":"b"}"#,
+            r#"{"a\u0062":1}"#,
+            r#"{"a":1,}"#,
+            r#"{"a" 1}"#,
+            r#"{a:1}"#,
+            r#"{"a":}"#,
+            "{\"a\":1}x",
+            "[[[]]]",
+            "\"x\"",
+        ];
+        for text in texts {
+            check::<Value>(text);
+            check::<Kind>(text);
+            check::<Either>(text);
+            check::<Wrapped>(text);
+            check::<Flat>(text);
+            check::<Option<u8>>(text);
+            check::<(u8, String)>(text);
+            check::<BTreeMap<u8, String>>(text);
+            check::<BTreeMap<String, Option<Value>>>(text);
+            check::<&RawValue>(text);
+            check::<&str>(text);
+            check::<Cow<'_, str>>(text);
+            check::<char>(text);
+            check::<i128>(text);
+            check::<f32>(text);
+            check::<f64>(text);
+            check::<()>(text);
+        }
+    }
+
+    #[test]
+    fn what_lies_deep_is_left_to_the_library() {
+        for depth in [126, 127, 128, 10_000] {
+            let text = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+            let found = decode::<Value>(&text).map_err(|error| error.to_string());
+            let expect = serde_json::from_str::<Value>(&text).map_err(|error| error.to_string());
+            assert!(found == expect, "{depth}");
+        }
+    }
+
+    #[test]
+    fn what_a_type_skips_is_not_looked_at() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct Name {
+            name: String,
+        }
+        let name = decode::<Name>(r#"{"other":{"a":[oops]},"name":"x","more":"\q","yet":true}"#).unwrap();
+        assert_eq!(name.name, "x");
+        for text in [
+            r#"{"other":{,"name":"x"}"#,
+            r#"{"other":,"name":"x"}"#,
+            r#"{"name":"x","other":tru}"#,
+            r#"{"name":"x","a":"b}"#,
+        ] {
+            check::<Name>(text);
+        }
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            ".{0,12}".prop_map(Value::from),
+            "[a-z\"\\\\]{0,40}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 40, 6, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                proptest::collection::btree_map(".{0,6}", inner, 0..6)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_decoded_as_the_library_does(
+            value in json(), pretty in any::<bool>(), damage in proptest::option::of((any::<proptest::sample::Index>(), any::<char>())),
+        ) {
+            let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
+            let mut text = text.unwrap();
+            if let Some((index, with)) = damage {
+                let (at, old) = text.char_indices().nth(index.index(text.chars().count())).unwrap();
+                text.replace_range(at..at + old.len_utf8(), with.encode_utf8(&mut [0; 4]));
+            }
+            check::<Value>(&text);
+            check::<BTreeMap<String, Either>>(&text);
+            check::<Vec<Flat>>(&text);
+        }
+    }
+}
