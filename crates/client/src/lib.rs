@@ -49,7 +49,7 @@ pub use call::Call;
 pub use client::{Client, ClientOptions, default_user_agent};
 pub use config::{Config, ConfigError, Credentials, Overrides};
 pub use error::Error;
-pub use items::{Came, ListSplitter, RawItems, SplitError};
+pub use items::{ListSplitter, RawItems, SplitError};
 pub use kubewright_core::{
     Applicable, DeleteOptions, FieldValidation, List, ListMeta, ListOptions, Patch, Preconditions,
     PropagationPolicy, Untyped, VersionMatch, WatchEvent, WatchEventKind, WriteOptions,

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use kubewright_core::{ListMeta, ListOptions};
 use kubewright_net::Body;
 
-pub use self::splitter::{Came, ListSplitter, SplitError};
+pub use self::splitter::{ListSplitter, SplitError};
 use crate::call::Call;
 use crate::client::{Client, TimeLimit};
 use crate::error::Error;

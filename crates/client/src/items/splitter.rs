@@ -1,7 +1,5 @@
 //! Cutting the items out of a list while it arrives: [`ListSplitter`].
 
-use std::fmt;
-
 use bytes::{Bytes, BytesMut};
 use kubewright_core::ListMeta;
 use kubewright_core::json::{MAX_NESTING, Nesting, TooDeep};
@@ -32,7 +30,8 @@ pub struct ListSplitter {
     metadata: Option<ListMeta>,
     has_items: bool,
     /// What it says of itself, for an error.
-    came: Came,
+    kind: String,
+    message: String,
     limit: usize,
     failure: Option<SplitError>,
 }
@@ -76,10 +75,12 @@ pub enum SplitError {
         offset: u64,
     },
     /// It is an object without items.
-    #[error("what came is no list: {came}, without items")]
+    #[error("what came is no list: {}, without items", what_came(kind, message))]
     NoItems {
-        /// What it says of itself.
-        came: Came,
+        /// Its kind; empty if it names none.
+        kind: String,
+        /// Its message, which a `Status` has; empty if there is none.
+        message: String,
     },
     /// The list is not whole.
     #[error("the list ends after {length} bytes, where {expected} should follow")]
@@ -89,29 +90,6 @@ pub enum SplitError {
         /// What is missing.
         expected: &'static str,
     },
-}
-
-/// What an object that is no list says of itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Came {
-    /// Its kind; empty if it names none.
-    pub kind: String,
-    /// Its message, which a `Status` has; empty if there is none.
-    pub message: String,
-}
-
-impl fmt::Display for Came {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.kind {
-            "" => f.write_str("an object that names no kind")?,
-            kind => write!(f, "an object of kind {kind:?}")?,
-        }
-        match &*self.message {
-            "" => Ok(()),
-            message => write!(f, " that says {message:?}"),
-        }
-    }
 }
 
 /// What the next byte belongs to.
@@ -170,7 +148,8 @@ impl ListSplitter {
             field: String::new(),
             metadata: None,
             has_items: false,
-            came: Came::default(),
+            kind: String::new(),
+            message: String::new(),
             limit,
             failure: None,
         }
@@ -277,8 +256,10 @@ impl ListSplitter {
             (Place::Begin, b'{') => Place::FirstField,
             (Place::FirstField | Place::AfterValue, b'}') if self.has_items => Place::End,
             (Place::FirstField | Place::AfterValue, b'}') => {
-                let came = std::mem::take(&mut self.came);
-                return Err(SplitError::NoItems { came });
+                return Err(SplitError::NoItems {
+                    kind: std::mem::take(&mut self.kind),
+                    message: std::mem::take(&mut self.message),
+                });
             }
             (Place::AfterValue, b',') => Place::Field,
             (Place::Colon, b':') => Place::Value,
@@ -355,8 +336,8 @@ impl ListSplitter {
                 self.metadata = Some(self.read(text)?);
                 Ok(())
             }
-            "kind" => self.told(text).map(|kind| self.came.kind = kind),
-            "message" => self.told(text).map(|message| self.came.message = message),
+            "kind" => self.told(text).map(|kind| self.kind = kind),
+            "message" => self.told(text).map(|message| self.message = message),
             _ => self.read::<IgnoredAny>(text).map(|_| ()),
         }
     }
@@ -379,6 +360,18 @@ impl ListSplitter {
             why: why.to_owned(),
         }
     }
+}
+
+/// An object that is no list, for an error.
+fn what_came(kind: &str, message: &str) -> String {
+    let mut came = match kind {
+        "" => "an object that names no kind".to_owned(),
+        kind => format!("an object of kind {kind:?}"),
+    };
+    if !message.is_empty() {
+        came += &format!(" that says {message:?}");
+    }
+    came
 }
 
 /// Letters of a name that is no JSON which its error shows: 64.

@@ -196,11 +196,11 @@ fn errors_say_what_is_wrong_and_where() {
 #[test]
 fn what_is_no_list_has_no_room_in_an_error() {
     let text = serde_json::json!({ "kind": "é".repeat(1000), "message": "x".repeat(1000) }).to_string();
-    let SplitError::NoItems { came } = split(text.as_bytes(), 7, 10_000).unwrap_err() else {
+    let SplitError::NoItems { kind, message } = split(text.as_bytes(), 7, 10_000).unwrap_err() else {
         panic!("{text} is no list");
     };
-    assert_eq!(came.kind, "é".repeat(256));
-    assert_eq!(came.message, "x".repeat(256));
+    assert_eq!(kind, "é".repeat(256));
+    assert_eq!(message, "x".repeat(256));
 }
 
 #[test]
