@@ -104,6 +104,13 @@ impl Metrics {
         page.encode()
     }
 
+    /// What a queue without a manager reports to, for [`Options::metrics`](kubewright_queue::Options::metrics), under the name of a
+    /// controller. Its depth and the ages of what is in work are not read.
+    #[must_use]
+    pub fn queue(&self, name: &str) -> Arc<dyn kubewright_queue::Metrics> {
+        self.controller(name)
+    }
+
     /// The numbers of the controller of this name.
     pub(crate) fn controller(&self, name: &str) -> Arc<ControllerFigures> {
         let mut controllers = self.0.controllers.lock();

@@ -40,7 +40,7 @@ fn a_queue_is_measured_as_dashboards_expect() {
         assert_eq!(lines(&text, line), [line], "{text}");
     }
     // Whoever asks again for the same controller goes on with its numbers.
-    metrics.controller("pods").added(0);
+    metrics.queue("pods").added(0);
     assert_eq!(
         lines(&metrics.encode(), "workqueue_adds_total")[0]
             .rsplit(' ')
