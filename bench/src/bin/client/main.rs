@@ -21,6 +21,9 @@ mod process;
 #[path = "../server/report.rs"]
 #[expect(dead_code, reason = "shared with the other benchmarks, which use all of it")]
 mod report;
+#[path = "../shared/used.rs"]
+#[expect(dead_code, reason = "shared with the other benchmarks, which use all of it")]
+mod used;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! What a process has used, as Linux tells it.
+//! What a piece of work has cost, from one process to another.
 
 use std::fmt;
 use std::time::Duration;
@@ -54,25 +54,4 @@ impl fmt::Display for Cost {
             self.peak
         )
     }
-}
-
-/// The processor time that all threads of this process have had.
-pub fn cpu() -> Result<Duration> {
-    let mut nanos = 0;
-    for task in std::fs::read_dir("/proc/self/task")? {
-        let text = std::fs::read_to_string(task?.path().join("schedstat"))?;
-        let first = text.split_whitespace().next().context("a thread has a time")?;
-        nanos += first.parse::<u64>()?;
-    }
-    Ok(Duration::from_nanos(nanos))
-}
-
-/// The most memory that was resident at once, in bytes.
-pub fn peak() -> Result<u64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes = line
-        .and_then(|line| line.split_whitespace().next())
-        .context("a process has a peak")?;
-    Ok(kibibytes.parse::<u64>()? * 1024)
 }

@@ -8,7 +8,8 @@ use futures_util::future::try_join_all;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::clients::Requests;
-use crate::usage::{self, Cost};
+use crate::usage::Cost;
+use crate::used::{self, PEAK};
 
 /// Objects that are listed.
 const LISTED: usize = 5_000;
@@ -93,7 +94,7 @@ pub async fn run(client: &impl Requests, work: Work) -> Result<Cost> {
         }
     }
     client.get("there-0").await?;
-    let (began, before) = (Instant::now(), usage::cpu()?);
+    let (began, before) = (Instant::now(), used::cpu());
     match work {
         Work::Fill => {}
         Work::Get => {
@@ -123,9 +124,9 @@ pub async fn run(client: &impl Requests, work: Work) -> Result<Cost> {
         }
     }
     let cost = Cost {
-        cpu: usage::cpu()?.saturating_sub(before),
+        cpu: used::cpu().saturating_sub(before),
         elapsed: began.elapsed(),
-        peak: usage::peak()?,
+        peak: used::memory(std::process::id(), PEAK)?,
     };
     if work == Work::Create {
         client.clear(MADE).await?;

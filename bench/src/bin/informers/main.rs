@@ -11,14 +11,20 @@ mod gate;
 #[path = "../shared/go.rs"]
 mod go;
 mod measure;
+#[path = "../shared/median.rs"]
+mod median;
 mod ours;
 mod outcome;
 mod peers;
 mod rows;
+#[path = "../shared/peers.rs"]
+mod shared;
 #[path = "../shared/table.rs"]
 mod table;
 mod task;
 mod theirs;
+#[path = "../shared/used.rs"]
+mod used;
 mod work;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -54,18 +60,11 @@ fn main() -> Result<()> {
     }
     let arguments = arguments(words.into_iter())?;
     let feed = Feed::start(arguments.objects, arguments.streaming)?;
-    let mut peers = Vec::new();
     let mut notes = Vec::new();
-    for peer in Peer::ALL {
-        if arguments.only.is_some_and(|only| only != peer) {
-            continue;
-        }
-        match peer.prepare() {
-            Ok(()) => peers.push(peer),
-            Err(why) => notes.push(format!("{} is left out: {why:#}.", peer.name())),
-        }
-    }
-    let results = rows::measure(&arguments.rows, &peers, &feed, arguments.rounds, &mut notes)?;
+    let wanted = Peer::ALL.into_iter();
+    let wanted = wanted.filter(|peer| arguments.only.is_none_or(|only| only == *peer));
+    let peers = shared::prepared(wanted, &mut notes);
+    let results = rows::measure(&arguments.rows, &peers, &feed, arguments.rounds, &mut notes);
     let mut table = rows::table(&arguments.rows, &peers, arguments.objects, &results);
     for note in notes {
         table.note(note);

@@ -1,10 +1,11 @@
-//! What a process has used, as Linux tells it.
+//! What a piece of work has cost.
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
-use rustix::time::{ClockId, clock_gettime};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
+
+use crate::used::{self, PEAK, RESIDENT};
 
 /// What a piece of work has cost the process that did it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -33,7 +34,7 @@ impl Meter {
         let _ = std::fs::write("/proc/self/clear_refs", "5");
         Self {
             began: Instant::now(),
-            cpu: cpu(),
+            cpu: used::cpu(),
         }
     }
 
@@ -42,35 +43,13 @@ impl Meter {
         let wall = self.began.elapsed();
         tokio::time::sleep(REST).await;
         Ok(Cost {
-            cpu: cpu().saturating_sub(self.cpu).as_secs_f64(),
+            cpu: used::cpu().saturating_sub(self.cpu).as_secs_f64(),
             wall: wall.as_secs_f64(),
-            resident: status("VmRSS:")?,
-            peak: status("VmHWM:")?,
+            resident: used::memory(std::process::id(), RESIDENT)?,
+            peak: used::memory(std::process::id(), PEAK)?,
         })
     }
 }
 
 /// How long a process rests before its memory is looked at: allocators and collectors give back late.
 pub const REST: Duration = Duration::from_secs(1);
-
-/// The processor time of all threads of this process, those that have ended included.
-pub fn cpu() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
-    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
-}
-
-/// Memory that is resident now, in bytes.
-pub fn resident() -> Result<u64> {
-    status("VmRSS:")
-}
-
-/// A line of `/proc/self/status` that is in kibibytes, in bytes.
-fn status(name: &str) -> Result<u64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix(name));
-    let kibibytes = line
-        .and_then(|line| line.split_whitespace().next())
-        .with_context(|| format!("a process has {name}"))?;
-    Ok(kibibytes.parse::<u64>()? * 1024)
-}

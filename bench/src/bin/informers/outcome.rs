@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 
 use crate::measure::Cost;
+use crate::median;
 use crate::task::{Collected, Line, Reads, Step};
 
 /// What one task has cost one peer.
@@ -66,8 +67,7 @@ impl Outcome {
 /// A figure of several rounds: the middle one, of an even number the upper of the two.
 pub fn median(rounds: &[Outcome], figure: impl Fn(&Outcome) -> Option<f64>) -> Option<f64> {
     let mut figures: Vec<f64> = rounds.iter().filter_map(figure).collect();
-    figures.sort_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied()
+    median::median(&mut figures, f64::total_cmp)
 }
 
 /// A line of a peer's output.

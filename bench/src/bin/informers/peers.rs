@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::feed::Streaming;
 use crate::go;
 use crate::outcome::{Outcome, parse};
+use crate::shared;
 use crate::task::{Line, Step, Task};
 
 /// Who keeps the objects at hand.
@@ -24,18 +25,26 @@ pub enum Peer {
     ClientGo,
 }
 
-impl Peer {
-    /// In the order of the table.
-    pub const ALL: [Self; 3] = [Self::Ours, Self::Kube, Self::ClientGo];
-
-    /// As the table calls it.
-    pub fn name(self) -> &'static str {
+impl shared::Peer for Peer {
+    fn name(self) -> &'static str {
         match self {
             Self::Ours => "kubewright",
             Self::Kube => "kube",
             Self::ClientGo => "client-go",
         }
     }
+
+    fn prepare(self) -> Result<()> {
+        match self {
+            Self::Ours | Self::Kube => Ok(()),
+            Self::ClientGo => go::build(GO_PROGRAM),
+        }
+    }
+}
+
+impl Peer {
+    /// In the order of the table.
+    pub const ALL: [Self; 3] = [Self::Ours, Self::Kube, Self::ClientGo];
 
     /// As the command line calls it.
     pub fn named(name: &str) -> Result<Self> {
@@ -44,14 +53,6 @@ impl Peer {
             "kube" => Ok(Self::Kube),
             "client-go" => Ok(Self::ClientGo),
             _ => bail!("there is no peer {name}: ours, kube, client-go"),
-        }
-    }
-
-    /// Builds what is not part of this program.
-    pub fn prepare(self) -> Result<()> {
-        match self {
-            Self::Ours | Self::Kube => Ok(()),
-            Self::ClientGo => go::build(GO_PROGRAM),
         }
     }
 
@@ -78,7 +79,7 @@ impl Peer {
         // It may have ended by itself, which is as good.
         let _ = child.kill();
         let _ = child.wait();
-        outcome.with_context(|| format!("{}, {task:?}", self.name()))
+        outcome.with_context(|| format!("{task:?}"))
     }
 }
 

@@ -5,6 +5,7 @@ use anyhow::{Context as _, Result};
 use crate::feed::Streaming;
 use crate::outcome::{Outcome, median};
 use crate::peers::{Feed, Peer};
+use crate::shared::{Peer as _, in_turn};
 use crate::table::{Table, Unit, grouped};
 use crate::task::{Look, Step, Task};
 
@@ -139,15 +140,14 @@ pub struct Measured {
     rounds: Vec<Outcome>,
 }
 
-/// Has all peers do all tasks, in turn, so that noise falls on all of them. What goes wrong with one is noted and keeps no other from its
-/// work.
+/// Has all peers do all tasks.
 pub fn measure(
     rows: &[Row],
     peers: &[Peer],
     feed: &Feed,
     rounds: usize,
     notes: &mut Vec<String>,
-) -> Result<Vec<Measured>> {
+) -> Vec<Measured> {
     let mut results = Vec::new();
     for (scenario, steps) in tasks(rows) {
         let task = Task {
@@ -159,16 +159,10 @@ pub fn measure(
             streaming: feed.streaming == Streaming::Offered,
             steps: steps.clone(),
         };
-        let mut outcomes: Vec<Vec<Outcome>> = peers.iter().map(|_| Vec::new()).collect();
-        for _ in 0..rounds {
-            for (peer, outcomes) in peers.iter().zip(&mut outcomes) {
-                eprintln!("{}: {scenario:?}, sync, {steps:?}", peer.name());
-                match peer.perform(&task, feed) {
-                    Ok(outcome) => outcomes.push(outcome),
-                    Err(error) => notes.push(format!("A figure is missing: {error:#}.")),
-                }
-            }
-        }
+        let outcomes = in_turn(peers, rounds, notes, |peer| {
+            eprintln!("{}: {scenario:?}, sync, {steps:?}", peer.name());
+            peer.perform(&task, feed)
+        });
         note_problems(peers, &outcomes, scenario, notes);
         for (peer, rounds) in peers.iter().zip(outcomes) {
             results.push(Measured {
@@ -179,7 +173,7 @@ pub fn measure(
             });
         }
     }
-    Ok(results)
+    results
 }
 
 /// Notes what peers found wrong, and where they have not seen the same.

@@ -7,8 +7,10 @@ use anyhow::{Result, ensure};
 use k8s_openapi::api::core::v1::Pod;
 
 use crate::gate::Gate;
-use crate::measure::{self, Meter};
+use crate::measure::Meter;
+use crate::median;
 use crate::task::{Line, Reads, Step, Task, tell};
+use crate::used::{self, RESIDENT};
 
 /// An informer of pods with its handlers.
 pub trait Peer: Sized {
@@ -42,7 +44,7 @@ pub async fn run<P: Peer>(task: &Task) -> Result<()> {
     let gate = Arc::new(Gate::default());
     let mut peer = P::connect(task).await?;
     tell(&Line::Start {
-        resident: measure::resident()?,
+        resident: used::memory(std::process::id(), RESIDENT)?,
     })?;
     gate.want_more(task.objects);
     let meter = Meter::start();
@@ -130,8 +132,7 @@ const READ: usize = 10;
 const READ_AT_ONCE: usize = 100;
 
 fn median(times: &mut [f64]) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or_default()
+    median::median(times, f64::total_cmp).unwrap_or_default()
 }
 
 /// What handlers see of a field: `spec.nodeName`.

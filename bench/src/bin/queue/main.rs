@@ -8,15 +8,26 @@
 
 #[path = "../shared/go.rs"]
 mod go;
+#[path = "../shared/median.rs"]
+mod median;
 mod ours;
+#[path = "../shared/peers.rs"]
+mod peers;
 #[path = "../shared/table.rs"]
 mod table;
+#[path = "../shared/used.rs"]
+#[expect(dead_code, reason = "shared with the other benchmarks, which use all of it")]
+mod used;
 
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use kubewright_queue::{Metrics, NoMetrics};
 use serde::{Deserialize, Serialize};
 
+use crate::median::median;
+use crate::peers::{Peer as _, in_turn, prepared};
 use crate::table::{Table, Unit, grouped};
 
 /// The allocator of our binaries.
@@ -54,37 +65,49 @@ struct Done {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Peer {
     Ours,
+    /// The same, with the metrics of `kubewright-runtime`.
+    Measured,
     ClientGo,
     ControllerRuntime,
 }
 
-impl Peer {
-    const ALL: [Self; 3] = [Self::Ours, Self::ClientGo, Self::ControllerRuntime];
-
+impl peers::Peer for Peer {
     fn name(self) -> &'static str {
         match self {
             Self::Ours => "kubewright",
+            Self::Measured => MEASURED,
             Self::ClientGo => "client-go",
             Self::ControllerRuntime => "controller-runtime",
         }
     }
 
+    fn prepare(self) -> Result<()> {
+        match self {
+            Self::Ours | Self::Measured => Ok(()),
+            Self::ClientGo | Self::ControllerRuntime => go::build(GO_PROGRAM),
+        }
+    }
+}
+
+impl Peer {
+    const ALL: [Self; 4] = [
+        Self::Ours,
+        Self::ClientGo,
+        Self::ControllerRuntime,
+        Self::Measured,
+    ];
+
     fn named(name: &str) -> Result<Self> {
         let known = |peer: &Self| peer.name() == name || (name == "ours" && *peer == Self::Ours);
         let found = Self::ALL.into_iter().find(known);
-        found.with_context(|| format!("there is no queue {name}: ours, client-go, controller-runtime"))
-    }
-
-    fn prepare(self) -> Result<()> {
-        match self {
-            Self::Ours => Ok(()),
-            Self::ClientGo | Self::ControllerRuntime => go::build(GO_PROGRAM),
-        }
+        found.with_context(|| {
+            format!("there is no queue {name}: ours, measured, client-go, controller-runtime")
+        })
     }
 
     fn perform(self, keys: usize, workers: usize) -> Result<Done> {
         let mut command = match self {
-            Self::Ours => {
+            Self::Ours | Self::Measured => {
                 let mut command = Command::new(std::env::current_exe()?);
                 command.arg("--as-peer");
                 command
@@ -102,10 +125,13 @@ impl Peer {
             .stdin(Stdio::null())
             .stderr(Stdio::inherit())
             .output()?;
-        ensure!(output.status.success(), "{}: {task:?} failed", self.name());
+        ensure!(output.status.success(), "{task:?} failed");
         Ok(serde_json::from_slice(&output.stdout)?)
     }
 }
+
+/// The name of our queue with metrics.
+const MEASURED: &str = "measured";
 
 /// The program of `bench/peers`.
 const GO_PROGRAM: &str = "queue";
@@ -128,33 +154,35 @@ fn main() -> Result<()> {
     if let [mode, task] = words.as_slice()
         && mode == "--as-peer"
     {
-        let done = ours::perform(&serde_json::from_str(task)?)?;
+        let task: Task = serde_json::from_str(task)?;
+        let metrics: Arc<dyn Metrics> = match &*task.queue {
+            MEASURED => kubewright_runtime::Metrics::new().queue("measured"),
+            _ => Arc::new(NoMetrics),
+        };
+        let done = ours::perform(&task, &metrics)?;
         println!("{}", serde_json::to_string(&done)?);
         return Ok(());
     }
     let arguments = arguments(words.into_iter())?;
-    let (mut peers, mut notes) = (Vec::new(), Vec::new());
-    for peer in Peer::ALL {
-        if arguments.only.is_none_or(|only| only == peer) {
-            match peer.prepare() {
-                Ok(()) => peers.push(peer),
-                Err(why) => notes.push(format!("{} is left out: {why:#}.", peer.name())),
-            }
-        }
-    }
+    let mut notes = Vec::new();
+    let wanted = Peer::ALL.into_iter();
+    let wanted = wanted.filter(|peer| arguments.only.is_none_or(|only| only == *peer));
+    let peers = prepared(wanted, &mut notes);
     let mut table = Table::new(peers.iter().map(|peer| peer.name().to_owned()));
     for &keys in &arguments.keys {
         for &workers in &arguments.workers {
-            let done = measure(&peers, keys, workers, arguments.rounds)?;
+            let done = in_turn(&peers, arguments.rounds, &mut notes, |peer| {
+                peer.perform(keys, workers)
+            });
             let what = format!("{} keys, workers: {workers}", grouped(&keys.to_string()));
             for (unit, figure) in [(MICROS, Done::wall as fn(&Done) -> f64), (CPU_MICROS, Done::cpu)] {
-                let figures: Vec<Option<f64>> = done.iter().map(|rounds| median(rounds, figure)).collect();
+                let figures: Vec<Option<f64>> = done.iter().map(|rounds| middle(rounds, figure)).collect();
                 table.row(&what, unit, &figures);
             }
         }
     }
-    let done = measure(&peers, RESYNCED, 0, 1)?;
-    let figures: Vec<Option<f64>> = done.iter().map(|rounds| median(rounds, Done::before)).collect();
+    let done = in_turn(&peers, 1, &mut notes, |peer| peer.perform(RESYNCED, 0));
+    let figures: Vec<Option<f64>> = done.iter().map(|rounds| middle(rounds, Done::before)).collect();
     let resynced = grouped(&RESYNCED.to_string());
     table.row(
         &format!("before a fresh change while {resynced} resynced keys wait"),
@@ -166,17 +194,6 @@ fn main() -> Result<()> {
     }
     print!("{table}");
     Ok(())
-}
-
-/// All peers in turn, so that noise falls on all of them.
-fn measure(peers: &[Peer], keys: usize, workers: usize, rounds: usize) -> Result<Vec<Vec<Done>>> {
-    let mut done: Vec<Vec<Done>> = peers.iter().map(|_| Vec::new()).collect();
-    for _ in 0..rounds {
-        for (peer, done) in peers.iter().zip(&mut done) {
-            done.push(peer.perform(keys, workers)?);
-        }
-    }
-    Ok(done)
 }
 
 impl Done {
@@ -193,11 +210,10 @@ impl Done {
     }
 }
 
-/// The middle one; of an even number, the upper of the two.
-fn median(rounds: &[Done], figure: fn(&Done) -> f64) -> Option<f64> {
+/// The middle of a figure of all rounds.
+fn middle(rounds: &[Done], figure: fn(&Done) -> f64) -> Option<f64> {
     let mut figures: Vec<f64> = rounds.iter().map(figure).collect();
-    figures.sort_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied()
+    median(&mut figures, f64::total_cmp)
 }
 
 const MICROS: Unit = Unit {

@@ -6,14 +6,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use kubewright_core::ObjectKey;
-use kubewright_queue::{DEFAULT_PRIORITY, LOW_PRIORITY, Options, WorkQueue};
-use rustix::time::{ClockId, clock_gettime};
+use kubewright_queue::{DEFAULT_PRIORITY, LOW_PRIORITY, Metrics, Options, WorkQueue};
 use tokio::sync::oneshot;
 
+use crate::median::median;
+use crate::used::cpu;
 use crate::{Done, Task};
 
-/// Does the task on a runtime as `#[tokio::main]` makes it.
-pub fn perform(task: &Task) -> Result<Done> {
+/// Does the task on a runtime as `#[tokio::main]` makes it, with metrics or without.
+pub fn perform(task: &Task, metrics: &Arc<dyn Metrics>) -> Result<Done> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let keys: Vec<ObjectKey> = (0..task.keys).map(key).collect();
     if task.workers == 0 {
@@ -25,12 +26,11 @@ pub fn perform(task: &Task) -> Result<Done> {
     }
     let mut times = Vec::new();
     for _ in 0..task.times {
-        times.push(runtime.block_on(pass(keys.clone(), task.workers))?);
+        times.push(runtime.block_on(pass(keys.clone(), task.workers, metrics))?);
     }
     let each = |pick: fn(&(Duration, Duration)) -> Duration| {
         let mut all: Vec<Duration> = times.iter().map(pick).collect();
-        all.sort_unstable();
-        let middle = all.get(all.len() / 2).copied().unwrap_or_default();
+        let middle = median(&mut all, Ord::cmp).unwrap_or_default();
         middle.as_nanos() as f64 / task.keys as f64
     };
     Ok(Done {
@@ -48,8 +48,15 @@ fn key(at: usize) -> ObjectKey {
 }
 
 /// All keys through a new queue: time on the clock, and of the processor.
-async fn pass(keys: Vec<ObjectKey>, workers: usize) -> Result<(Duration, Duration)> {
-    let queue = WorkQueue::new(Options::default());
+async fn pass(
+    keys: Vec<ObjectKey>,
+    workers: usize,
+    metrics: &Arc<dyn Metrics>,
+) -> Result<(Duration, Duration)> {
+    let queue = WorkQueue::new(Options {
+        metrics: Arc::clone(metrics),
+        ..Options::default()
+    });
     let left = Arc::new(AtomicUsize::new(keys.len()));
     let (last, ended) = oneshot::channel();
     let last = Arc::new(std::sync::Mutex::new(Some(last)));
@@ -112,9 +119,3 @@ async fn before_fresh(keys: &[ObjectKey]) -> Result<usize> {
 
 /// Keys that have been handed out when something changes.
 const TAKEN_FIRST: usize = 1_000;
-
-fn cpu() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
-    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
-}

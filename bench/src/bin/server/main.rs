@@ -18,6 +18,9 @@ mod report;
 mod requests;
 mod roles;
 mod target;
+#[path = "../shared/used.rs"]
+#[expect(dead_code, reason = "shared with the other benchmarks, which use all of it")]
+mod used;
 
 use std::path::{Path, PathBuf};
 

@@ -1,22 +1,17 @@
 //! How much memory there is in use.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use crate::report::{Table, grouped, mebibytes};
 use crate::target::{Target, object};
+use crate::used::{self, RESIDENT};
 
 /// How many objects are stored.
 const OBJECTS: u64 = 100_000;
 
-/// The resident memory of a process in bytes, as Linux tells it.
+/// The resident memory of a process in bytes.
 pub fn resident(process: u32) -> Result<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .context("VmRSS is told")?;
-    let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
-    Ok(kibibytes * 1024)
+    used::memory(process, RESIDENT)
 }
 
 /// What an object costs a server in this process: by how much the process grows.

@@ -2,6 +2,8 @@
 
 #[path = "../shared/grouped.rs"]
 mod grouped;
+#[path = "../shared/median.rs"]
+mod median;
 
 use std::fmt;
 use std::time::Duration;
@@ -51,8 +53,7 @@ impl fmt::Display for Table {
 
 /// The middle one; of an even number, the upper of the two. Zero where there is none.
 pub fn median<T: Ord + Copy + Default>(values: &mut [T]) -> T {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied().unwrap_or_default()
+    median::median(values, Ord::cmp).unwrap_or_default()
 }
 
 /// `12.3 ms`, or `123 µs` below a millisecond.
