@@ -18,9 +18,10 @@ use crate::store::StoreOptions;
 
 /// An object in the cache, seen as a `K`.
 ///
-/// Key, uid, version, generation and labels cost nothing, owners next to nothing; [`metadata`](Self::metadata) decodes the metadata alone and
-/// [`object`](Self::object) the whole object, both when they are asked for, and what is asked for again stays
-/// decoded while the store's byte budget allows; [`project`](Self::project) decodes what a type of yours names and skips the rest. Objects are shared between all readers and never change: a newer version is another `Cached`.
+/// Key, uid, version, generation and labels cost nothing, owners next to nothing; [`metadata`](Self::metadata) decodes the metadata
+/// alone and [`object`](Self::object) the whole object, both when they are asked for. Objects that were read lately, and metadata that are
+/// asked for again, stay decoded while the store's byte budget allows; [`project`](Self::project) decodes what a type of yours names and
+/// skips the rest. Objects are shared between all readers and never change: a newer version is another `Cached`.
 ///
 /// `K` is a type from `k8s-openapi`, a derived custom resource, [`DynamicObject`] or
 /// [`PartialObject`](kubewright_core::PartialObject). It is only a view: [`view`](Self::view) changes it.

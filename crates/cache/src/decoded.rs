@@ -1,9 +1,10 @@
 //! The byte budget for decoded objects of one store.
 //!
-//! A clock with a second chance: decoded forms queue up in the order in which they were made; when they are worth
-//! more than the budget, the oldest is dropped, unless it was used since the hand last came by. A use costs one
-//! relaxed store and no lock. What is dropped with its record, because nobody has that state of the object any more, leaves the
-//! budget at once.
+//! Decoded forms queue up in the order in which they were made. When they are worth more than the budget, the oldest is dropped, unless
+//! it was used again in the meantime: such forms have a queue of their own, which others cannot push out of a quarter of the
+//! budget, so that a scan of all objects does not drive out what is used all the time (S3-FIFO, Yang et al., SOSP 2023, with a
+//! larger first queue, because lists are read twice as well). A use costs one relaxed store and no lock. What is dropped with
+//! its record, because nobody has that state of the object any more, leaves the budget at once.
 
 use std::any::TypeId;
 use std::collections::VecDeque;
@@ -27,14 +28,25 @@ pub(crate) struct Budget {
     bytes: usize,
     /// What the decoded forms take that records have now.
     used: AtomicUsize,
-    queue: Mutex<Queue>,
+    queues: Mutex<Queues>,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
-    entries: VecDeque<(Weak<Record>, Part)>,
-    /// How long it may become until entries of records that are gone are looked for.
+struct Queues {
+    recent: VecDeque<Entry>,
+    /// What `recent` takes, entries of records that are gone included.
+    recent_bytes: usize,
+    /// What was used after it was decoded.
+    again: VecDeque<Entry>,
+    /// How many entries there may be until those of records that are gone are looked for.
     full: usize,
+}
+
+#[derive(Debug)]
+struct Entry {
+    record: Weak<Record>,
+    part: Part,
+    bytes: usize,
 }
 
 /// Entries of records that are gone, beyond as many as there are of others.
@@ -45,46 +57,50 @@ impl Budget {
         Self {
             bytes,
             used: AtomicUsize::new(0),
-            queue: Mutex::default(),
+            queues: Mutex::default(),
         }
     }
 
-    /// Whether a form that was just decoded is worth keeping. Most metadata are looked at once, when an object comes, and
-    /// a scan of all objects is not to drive out those that are used all the time: what does not come for the second
-    /// time (`again`) is kept only if it is an object and there is room.
+    /// Whether a form that was just decoded is worth keeping. Most metadata are looked at once, when an object comes: they are kept
+    /// when they come for the second time (`again`).
     pub(crate) fn admits(&self, part: Part, bytes: usize, again: bool) -> bool {
-        let has_room = || part != Part::Metadata && self.used().saturating_add(bytes) <= self.bytes;
-        bytes <= self.bytes && (again || has_room())
+        bytes <= self.bytes && (again || part != Part::Metadata)
     }
 
     /// Notes a form that a record has from now on, and drops old ones to stay within the budget.
     pub(crate) fn keep(&self, record: &Arc<Record>, part: Part) {
-        let mut evicted = Vec::new();
-        self.used.fetch_add(record.decoded_bytes(part), Ordering::Relaxed);
-        let mut queue = self.queue.lock();
-        queue.entries.push_back((Arc::downgrade(record), part));
-        if queue.entries.len() >= queue.full.max(GONE_ENTRIES) {
-            queue.forget_gone();
+        let bytes = record.decoded_bytes(part);
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+        let mut dropped = Vec::new();
+        let mut queues = self.queues.lock();
+        queues.recent_bytes += bytes;
+        queues.recent.push_back(Entry {
+            record: Arc::downgrade(record),
+            part,
+            bytes,
+        });
+        if queues.len() >= queues.full.max(GONE_ENTRIES) {
+            queues.forget_gone();
         }
-        // Each entry gets at most one second chance per call, so that this ends.
-        let mut chances = queue.entries.len();
+        // Each entry gets at most one more chance per call, so that this ends.
+        let mut chances = queues.len();
         while self.used() > self.bytes {
-            let Some((weak, part)) = queue.entries.pop_front() else {
+            let Some(entry) = queues.pop(self.bytes / 4 * 3) else {
                 break;
             };
-            let record = weak.upgrade();
-            if chances > 0 && record.as_ref().is_some_and(|record| record.was_used()) {
+            let Some(record) = entry.record.upgrade() else {
+                continue;
+            };
+            if chances > 0 && record.was_used() {
                 chances -= 1;
-                queue.entries.push_back((weak, part));
-            } else if let Some(record) = record {
-                if record.evict(part) {
-                    self.gone(record.decoded_bytes(part));
-                }
-                // The last reference may be this one; the record is freed after the lock.
-                evicted.push(record);
+                queues.again.push_back(entry);
+            } else if record.evict(entry.part) {
+                self.gone(entry.bytes);
             }
+            // The last reference may be this one; the record is freed after the lock.
+            dropped.push(record);
         }
-        drop(queue);
+        drop(queues);
     }
 
     /// Decoded forms of this estimated size are no more.
@@ -98,9 +114,27 @@ impl Budget {
     }
 }
 
-impl Queue {
+impl Queues {
+    fn len(&self) -> usize {
+        self.recent.len() + self.again.len()
+    }
+
+    /// The entry whose turn it is to be dropped.
+    fn pop(&mut self, most_recent_bytes: usize) -> Option<Entry> {
+        if (self.recent_bytes > most_recent_bytes || self.again.is_empty())
+            && let Some(entry) = self.recent.pop_front()
+        {
+            self.recent_bytes -= entry.bytes;
+            return Some(entry);
+        }
+        self.again.pop_front()
+    }
+
     fn forget_gone(&mut self) {
-        self.entries.retain(|(record, _)| record.strong_count() > 0);
-        self.full = 2 * self.entries.len() + GONE_ENTRIES;
+        let is_there = |entry: &Entry| entry.record.strong_count() > 0;
+        self.again.retain(is_there);
+        self.recent.retain(is_there);
+        self.recent_bytes = self.recent.iter().map(|entry| entry.bytes).sum();
+        self.full = 2 * self.len() + GONE_ENTRIES;
     }
 }

@@ -106,7 +106,7 @@ pub(crate) struct Record {
     decoded: Mutex<Option<Box<Decoded>>>,
     /// Set by each use of a decoded form, cleared by the budget's clock hand.
     used: AtomicBool,
-    /// What was decoded before, and possibly not kept: [`METADATA`] and [`OBJECT`]; and [`DELETED`].
+    /// [`METADATA`] and [`DELETED`].
     marks: AtomicU8,
 }
 
@@ -414,7 +414,7 @@ impl Record {
             Arc::new(decode_metadata(str_of(&text)))
         });
         let (budget, bytes) = (&self.context.budget, self.decoded_bytes(Part::Metadata));
-        if budget.admits(Part::Metadata, bytes, self.was_asked(METADATA)) {
+        if budget.admits(Part::Metadata, bytes, self.had_metadata()) {
             let mut decoded = self.decoded.lock();
             let before = decoded
                 .get_or_insert_default()
@@ -446,7 +446,7 @@ impl Record {
         }
         let object = Arc::new(self.project::<K>()?);
         let (budget, part) = (&self.context.budget, Part::Object(wanted));
-        if budget.admits(part, self.decoded_bytes(part), self.was_asked(OBJECT)) {
+        if budget.admits(part, self.decoded_bytes(part), false) {
             let mut decoded = self.decoded.lock();
             let objects = &mut decoded.get_or_insert_default().objects;
             let is_new = objects.iter().all(|(other, _)| *other != wanted);
@@ -489,9 +489,9 @@ impl Record {
         })
     }
 
-    /// Whether this was decoded before.
-    fn was_asked(&self, what: u8) -> bool {
-        self.marks.fetch_or(what, Ordering::Relaxed) & what != 0
+    /// Whether the metadata were decoded before.
+    fn had_metadata(&self) -> bool {
+        self.marks.fetch_or(METADATA, Ordering::Relaxed) & METADATA != 0
     }
 
     /// Whether a decoded form was used since this was last asked.
@@ -557,11 +557,11 @@ impl fmt::Debug for Record {
     }
 }
 
-/// Bits of [`Record::marks`].
+/// The bit of [`Record::marks`] that metadata were decoded before, and possibly not kept.
 const METADATA: u8 = 1;
-const OBJECT: u8 = 2;
-/// There is a deletion timestamp.
-const DELETED: u8 = 4;
+
+/// The bit of [`Record::marks`] that there is a deletion timestamp.
+const DELETED: u8 = 2;
 
 /// How much larger than its JSON text a decoded object is, roughly: a measured pod of 10 KB took 80 KiB, one of 6 KB
 /// without managed fields 39.
