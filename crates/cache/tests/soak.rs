@@ -302,6 +302,11 @@ async fn memory_stays_flat() {
     torment(&server, &informer, begun + total.mul_f64(0.4)).await;
     let (before, lists_before) = (resident(), server.0.lock().lists);
     torment(&server, &informer, begun + total).await;
+    // A machine that is busy with other things gets less done in the same time.
+    while server.0.lock().lists <= lists_before + seconds {
+        assert!(begun.elapsed() < 20 * total, "hardly anything is listed again");
+        torment(&server, &informer, Instant::now() + total.mul_f64(0.4)).await;
+    }
     let after = resident();
     let stats = informer.stats();
     let (lists, changes) = {
@@ -316,7 +321,6 @@ async fn memory_stays_flat() {
     if let (Some(before), Some(after)) = (before, after) {
         assert!(after <= before + before / 4 + 10, "memory grows: {report}");
     }
-    assert!(lists > lists_before + seconds, "{report}");
     for (registration, told) in &handlers {
         // One entry for a key, and what is not merged yet.
         assert!(registration.lag().longest <= 2 * OBJECTS + 2_048, "{report}");
