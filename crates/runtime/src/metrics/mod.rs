@@ -121,7 +121,10 @@ impl Metrics {
     /// Reads a source with each scrape for as long as somebody holds it.
     pub(crate) fn follow<S: Source + 'static>(&self, source: &Arc<S>) {
         let source = Arc::downgrade(source);
-        self.0.sources.lock().push(source);
+        let mut sources = self.0.sources.lock();
+        // Managers may come and go where nobody scrapes.
+        sources.retain(|source| source.strong_count() > 0);
+        sources.push(source);
     }
 }
 

@@ -197,6 +197,11 @@ fn what_is_gone_is_read_no_more() {
     drop(source);
     assert_eq!(metrics.encode(), "");
     assert!(metrics.0.sources.lock().is_empty());
+    // Nor does it pile up where nobody reads.
+    for _ in 0..3 {
+        metrics.follow(&Arc::new(Constant));
+    }
+    assert_eq!(metrics.0.sources.lock().len(), 1);
 }
 
 #[test]
