@@ -16,7 +16,7 @@ use kubewright_queue::{MaxOf, RateLimiter, WorkQueue};
 
 use crate::context::{Context, Followed};
 use crate::error::Error;
-use crate::handler::{Enqueue, Mapping};
+use crate::handler::{Enqueue, Mapping, each_for_itself};
 use crate::predicate::Predicate;
 use crate::reconcile::{Outcome, Reconciler, Request};
 use crate::right::Right;
@@ -417,7 +417,7 @@ fn take_over<K: 'static>(objects: Lister<K>, handler: Arc<Enqueue<K>>) -> TakeOv
         let (objects, handler) = (objects.clone(), Arc::clone(&handler));
         Box::pin(async move {
             for some in objects.list().chunks(OBJECTS_IN_A_ROW) {
-                some.iter().for_each(|object| handler.take_over(object, since));
+                each_for_itself(some, |object| handler.take_over(object, since));
                 tokio::task::yield_now().await;
             }
         })

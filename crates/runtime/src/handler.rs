@@ -1,5 +1,6 @@
 //! From an informer's events to keys on a work queue.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use kubewright_cache::{Cached, EventHandler, FinalState, Initial, Lister};
@@ -154,6 +155,15 @@ fn owner<K>(object: &Cached<K>, primary: &ApiResource) -> Option<ObjectKey> {
     Some(ObjectKey::of(namespace, &controller.name))
 }
 
+/// Does something with each object. A predicate or function that panics for one concerns no other, as where handlers are told.
+pub(crate) fn each_for_itself<K>(objects: &[Cached<K>], work: impl Fn(&Cached<K>)) {
+    for object in objects {
+        if catch_unwind(AssertUnwindSafe(|| work(object))).is_err() {
+            tracing::error!(key = %object.key(), "what came over from another replica is left out: a predicate or mapping panicked");
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::apps::v1::ReplicaSet;
@@ -167,6 +177,20 @@ mod tests {
             r#"{{"metadata":{{"namespace":"n","name":"x","uid":"u","resourceVersion":"1","ownerReferences":[{reference}]}}}}"#
         );
         Cached::from_json(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_panic_concerns_one_object() {
+        let object = |name: &str| {
+            let text = format!(r#"{{"metadata":{{"name":"{name}","resourceVersion":"1"}}}}"#);
+            Cached::<()>::from_json(text.as_bytes()).unwrap()
+        };
+        let seen = std::cell::RefCell::new(Vec::new());
+        each_for_itself(&["a", "b", "c"].map(object), |object| {
+            assert_ne!(object.name(), "b", "on purpose");
+            seen.borrow_mut().push(object.name().to_owned());
+        });
+        assert_eq!(*seen.borrow(), ["a", "c"]);
     }
 
     #[test]

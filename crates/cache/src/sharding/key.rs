@@ -1,6 +1,6 @@
 //! Which share an object belongs to.
 
-use kubewright_core::{ApiResource, GroupVersion, ObjectKey, ObjectMeta, Scope};
+use kubewright_core::{ApiResource, GroupVersion, ObjectKey, OwnerReference, Scope};
 
 use super::ring::ring_hash;
 use crate::cached::Cached;
@@ -58,16 +58,19 @@ impl ShardBy {
         match self {
             Self::Own(resource) => ShardKey::of(resource, object.key()),
             Self::Controller { resource, owners } => {
-                controller_key(&object.metadata(), object.namespace(), *owners)
+                controller_key(object.owners().controller(), object.namespace(), *owners)
                     .unwrap_or_else(|| ShardKey::of(resource, object.key()))
             }
         }
     }
 }
 
-fn controller_key(metadata: &ObjectMeta, namespace: Option<&str>, owners: Scope) -> Option<ShardKey> {
-    let mut owners_of = metadata.owner_references.iter().flatten();
-    let owner = owners_of.find(|owner| owner.controller == Some(true))?;
+fn controller_key(
+    controller: Option<&OwnerReference>,
+    namespace: Option<&str>,
+    owners: Scope,
+) -> Option<ShardKey> {
+    let owner = controller?;
     let version: GroupVersion = owner.api_version.parse().ok()?;
     let namespace = match owners {
         Scope::Namespaced => namespace.unwrap_or_default(),
