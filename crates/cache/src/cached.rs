@@ -13,13 +13,13 @@ use crate::labels::Labels;
 use crate::owners::Owners;
 use crate::peek::{MalformedObject, ManagedFields, peek};
 use crate::pool::Pool;
-use crate::record::{Context, DecodeError, Record};
+use crate::record::{Context, DecodeError, Look, Record};
 use crate::store::StoreOptions;
 
 /// An object in the cache, seen as a `K`.
 ///
 /// Key, uid, version, generation and labels cost nothing, owners next to nothing; [`metadata`](Self::metadata) decodes the metadata
-/// alone and [`object`](Self::object) the whole object, both when they are asked for. Objects that were read lately, and metadata that are
+/// alone and [`object`](Self::object) the whole object, both when they are asked for. Objects that a reader looked up lately, and whatever is
 /// asked for again, stay decoded while the store's byte budget allows; [`project`](Self::project) decodes what a type of yours names and
 /// skips the rest. Objects are shared between all readers and never change: a newer version is another `Cached`.
 ///
@@ -27,15 +27,31 @@ use crate::store::StoreOptions;
 /// [`PartialObject`](kubewright_core::PartialObject). It is only a view: [`view`](Self::view) changes it.
 pub struct Cached<K = DynamicObject> {
     record: Arc<Record>,
+    look: Look,
     kind: PhantomData<fn() -> K>,
 }
 
 impl<K> Cached<K> {
+    /// One that somebody has looked up.
     pub(crate) fn new(record: Arc<Record>) -> Self {
         Self {
             record,
+            look: Look::Lookup,
             kind: PhantomData,
         }
+    }
+
+    /// One that is shown to a handler or an index function, as all are.
+    pub(crate) fn in_passing(record: Arc<Record>) -> Self {
+        Self {
+            look: Look::InPassing,
+            ..Self::new(record)
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn record(&self) -> &Arc<Record> {
+        &self.record
     }
 
     /// An object that is in no store, such as one made by hand for a test or one that came another way.
@@ -165,13 +181,17 @@ impl<K> Cached<K> {
     where
         K: DeserializeOwned + Send + Sync + 'static,
     {
-        self.record.object()
+        self.record.object(self.look)
     }
 
     /// The same object seen as another type.
     #[must_use]
     pub fn view<J>(&self) -> Cached<J> {
-        Cached::new(Arc::clone(&self.record))
+        Cached {
+            record: Arc::clone(&self.record),
+            look: self.look,
+            kind: PhantomData,
+        }
     }
 }
 

@@ -61,10 +61,11 @@ impl Budget {
         }
     }
 
-    /// Whether a form that was just decoded is worth keeping. Most metadata are looked at once, when an object comes: they are kept
-    /// when they come for the second time (`again`).
-    pub(crate) fn admits(&self, part: Part, bytes: usize, again: bool) -> bool {
-        bytes <= self.bytes && (again || part != Part::Metadata)
+    /// Whether a form that was just decoded is worth keeping, in place of others if somebody `comes_back`, or only while there is room. To keep what
+    /// nobody comes back for costs as much as to decode it: what is freed at once is written again while it is in the processor's cache.
+    pub(crate) fn admits(&self, part: Part, bytes: usize, comes_back: bool) -> bool {
+        let has_room = || part != Part::Metadata && self.used().saturating_add(bytes) <= self.bytes;
+        bytes <= self.bytes && (comes_back || has_room())
     }
 
     /// Notes a form that a record has from now on, and drops old ones to stay within the budget.

@@ -299,7 +299,7 @@ impl<K: 'static> SharedInformer<K> {
         name: &str,
         function: impl Fn(&Cached<K>) -> Vec<String> + Send + Sync + 'static,
     ) -> Indexed {
-        let function = move |record: &Arc<_>| function(&Cached::new(Arc::clone(record)));
+        let function = move |record: &Arc<_>| function(&Cached::in_passing(Arc::clone(record)));
         match self.inner.core.store.add_index(name, Arc::new(function)) {
             true => Indexed::Added,
             false => Indexed::Existed,

@@ -115,7 +115,7 @@ impl Listener {
 const CALLS_IN_A_ROW: u32 = 64;
 
 fn tell<K>(handler: &impl EventHandler<K>, change: &Change) {
-    let cached = |record: &Arc<_>| Cached::new(Arc::clone(record));
+    let cached = |record: &Arc<_>| Cached::in_passing(Arc::clone(record));
     let call = AssertUnwindSafe(|| match change {
         Change::Added { new, initial } => handler.on_add(&cached(new), *initial),
         Change::Updated { old, new } => handler.on_update(&cached(old), &cached(new)),

@@ -106,7 +106,7 @@ pub(crate) struct Record {
     decoded: Mutex<Option<Box<Decoded>>>,
     /// Set by each use of a decoded form, cleared by the budget's clock hand.
     used: AtomicBool,
-    /// [`METADATA`] and [`DELETED`].
+    /// What was decoded before, and possibly not kept: [`METADATA`] and [`OBJECT`]; and [`DELETED`].
     marks: AtomicU8,
 }
 
@@ -137,6 +137,15 @@ struct Decoded {
     metadata: Option<Arc<ObjectMeta>>,
     /// The object as each type that it was asked for as, of late.
     objects: Vec<(TypeId, Arc<dyn Any + Send + Sync>)>,
+}
+
+/// Why somebody has an object at hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// He looked it up.
+    Lookup,
+    /// He is shown all of them, one after the other.
+    InPassing,
 }
 
 /// Why an object could not be decoded.
@@ -414,7 +423,7 @@ impl Record {
             Arc::new(decode_metadata(str_of(&text)))
         });
         let (budget, bytes) = (&self.context.budget, self.decoded_bytes(Part::Metadata));
-        if budget.admits(Part::Metadata, bytes, self.had_metadata()) {
+        if budget.admits(Part::Metadata, bytes, self.was_asked(METADATA)) {
             let mut decoded = self.decoded.lock();
             let before = decoded
                 .get_or_insert_default()
@@ -430,7 +439,7 @@ impl Record {
     }
 
     /// The object as a `K`, decoded now or lately.
-    pub(crate) fn object<K>(self: &Arc<Self>) -> Result<Arc<K>, DecodeError>
+    pub(crate) fn object<K>(self: &Arc<Self>, look: Look) -> Result<Arc<K>, DecodeError>
     where
         K: DeserializeOwned + Send + Sync + 'static,
     {
@@ -446,7 +455,9 @@ impl Record {
         }
         let object = Arc::new(self.project::<K>()?);
         let (budget, part) = (&self.context.budget, Part::Object(wanted));
-        if budget.admits(part, self.decoded_bytes(part), false) {
+        // A handler is shown every object, and mostly once; who looks one up comes back.
+        let comes_back = self.was_asked(OBJECT) || look == Look::Lookup;
+        if budget.admits(part, self.decoded_bytes(part), comes_back) {
             let mut decoded = self.decoded.lock();
             let objects = &mut decoded.get_or_insert_default().objects;
             let is_new = objects.iter().all(|(other, _)| *other != wanted);
@@ -489,9 +500,9 @@ impl Record {
         })
     }
 
-    /// Whether the metadata were decoded before.
-    fn had_metadata(&self) -> bool {
-        self.marks.fetch_or(METADATA, Ordering::Relaxed) & METADATA != 0
+    /// Whether this was decoded before.
+    fn was_asked(&self, what: u8) -> bool {
+        self.marks.fetch_or(what, Ordering::Relaxed) & what != 0
     }
 
     /// Whether a decoded form was used since this was last asked.
@@ -557,11 +568,11 @@ impl fmt::Debug for Record {
     }
 }
 
-/// The bit of [`Record::marks`] that metadata were decoded before, and possibly not kept.
+/// Bits of [`Record::marks`].
 const METADATA: u8 = 1;
-
-/// The bit of [`Record::marks`] that there is a deletion timestamp.
-const DELETED: u8 = 2;
+const OBJECT: u8 = 2;
+/// There is a deletion timestamp.
+const DELETED: u8 = 4;
 
 /// How much larger than its JSON text a decoded object is, roughly: a measured pod of 10 KB took 80 KiB, one of 6 KB
 /// without managed fields 39.

@@ -252,6 +252,24 @@ fn a_scan_drives_out_nothing_that_was_used_again() {
 }
 
 #[test]
+fn what_is_shown_in_passing_is_kept_while_there_is_room() {
+    let (_store, _, objects) = room_for_ten();
+    let shown = objects
+        .iter()
+        .map(|object| Cached::<Pod>::in_passing(Arc::clone(object.record())));
+    let shown: Vec<_> = shown.collect();
+    let first: Vec<_> = shown.iter().map(|object| object.object().unwrap()).collect();
+    let is_kept = |at: usize| Arc::ptr_eq(&first[at], &shown[at].object().unwrap());
+    assert!((0..10).all(is_kept));
+    assert!((10..20).all(|at| !is_kept(at)));
+    // Asked for again, or looked up, it stays in place of others.
+    let again = shown[20].object().unwrap();
+    assert!(Arc::ptr_eq(&again, &shown[20].object().unwrap()));
+    let looked_up = objects[40].object().unwrap();
+    assert!(Arc::ptr_eq(&looked_up, &objects[40].object().unwrap()));
+}
+
+#[test]
 fn a_part_of_an_object() {
     #[derive(serde::Deserialize)]
     struct Spec {

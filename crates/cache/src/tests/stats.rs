@@ -10,6 +10,7 @@ use tokio::time::{advance, timeout};
 use super::informer::{Mirror, Shared, settle, spawn};
 use super::server::{Faults, Server};
 use super::*;
+use crate::record::Look;
 use crate::{HandlerOptions, InformerOptions, Informers, ListerWatcher, WatchScope};
 
 #[tokio::test(start_paused = true)]
@@ -102,7 +103,9 @@ fn memory_is_given_back() {
     assert_eq!((usage.objects, usage.states), (0, 10));
     assert_eq!(store.counters.received.load(Ordering::Relaxed), 10);
     for record in &records {
-        record.object::<k8s_openapi::api::core::v1::Pod>().unwrap();
+        record
+            .object::<k8s_openapi::api::core::v1::Pod>(Look::Lookup)
+            .unwrap();
     }
     assert!(store.usage().decoded_bytes > 0);
     drop(records);
