@@ -54,7 +54,8 @@ pub struct StoreOptions {
 /// Whether a store compresses its objects.
 ///
 /// It trains a dictionary on some of them, once. After that each object takes about 8 µs to pack, 2 µs to unpack, and a
-/// tenth of its size. One that keeps more than two thirds of its size stays as it is.
+/// tenth of its size. One that keeps more than two thirds of its size stays as it is. A state that differs little from an earlier
+/// one is not packed again but kept as the difference, which takes some 130 bytes and what is new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     /// Once so many bytes of uncompressed text are in memory: small stores never are.

@@ -311,19 +311,20 @@ async fn until(what: &str, done: &watch::Sender<Done>, is_so: impl Fn(&Done) -> 
     done.borrow().clone()
 }
 
+/// Makes `map-0`, `map-1` and so on.
+async fn config_maps(cluster: &Cluster) -> Vec<ConfigMap> {
+    let mut maps = Vec::new();
+    for number in 0..OBJECTS {
+        let map = json!({ "metadata": { "name": format!("map-{number}") } });
+        maps.push(cluster.create(Some("default"), map).await);
+    }
+    maps
+}
+
 #[tokio::test]
 async fn managers_share_out_what_they_reconcile() {
     let cluster = Cluster::start().await;
-    let mut maps = Vec::new();
-    for number in 0..OBJECTS {
-        let map: ConfigMap = cluster
-            .create(
-                Some("default"),
-                json!({ "metadata": { "name": format!("map-{number}") } }),
-            )
-            .await;
-        maps.push(map);
-    }
+    let maps = config_maps(&cluster).await;
     let (done, hands) = (watch::Sender::<Done>::default(), Arc::<Hands>::default());
     let all =
         |last: &Done, name: &str| last.last.len() == OBJECTS && last.last.values().all(|by| *by == name);
@@ -407,13 +408,7 @@ async fn shared_out(world: &World, replicas: &[&str]) -> BTreeMap<String, Told> 
 #[tokio::test]
 async fn replicas_come_and_go_and_no_object_has_two() {
     let cluster = Cluster::start().await;
-    for number in 0..OBJECTS {
-        let map: ConfigMap = cluster
-            .create(
-                Some("default"),
-                json!({ "metadata": { "name": format!("map-{number}") } }),
-            )
-            .await;
+    for (number, map) in config_maps(&cluster).await.into_iter().enumerate() {
         let owner = json!({
             "apiVersion": "v1", "kind": "ConfigMap", "name": map.metadata.name, "uid": map.metadata.uid, "controller": true,
         });

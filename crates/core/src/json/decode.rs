@@ -11,7 +11,7 @@ use serde::de::{
 use super::members::string_end;
 use super::nesting::Nesting;
 
-/// Decodes a value as [`serde_json::from_str`] does, in three quarters of the time where a type takes most of the text.
+/// Decodes a value as [`serde_json::from_str`] does, in four fifths of the time where a type takes most of the text.
 ///
 /// Text that is meant for machines has few escapes and no lines, and strings are most of it: this reader finds their ends with the widest
 /// instructions there are, and looks at nothing else in them. Whatever it cannot make sense of, and whatever does not fit the type, it leaves to
@@ -129,6 +129,14 @@ impl<'de> Reader<'de> {
         self.escaped()
     }
 
+    #[inline]
+    fn visit_string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        match self.string()? {
+            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Cow::Owned(text) => visitor.visit_string(text),
+        }
+    }
+
     #[cold]
     fn escaped(&mut self) -> Result<Cow<'de, str>> {
         let rest = self.text.get(self.at..).ok_or(Unusual)?;
@@ -228,10 +236,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
     #[inline]
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         match self.peek().ok_or(Unusual)? {
-            b'"' => match self.string()? {
-                Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
-                Cow::Owned(text) => visitor.visit_string(text),
-            },
+            b'"' => self.visit_string(visitor),
             b'{' => self.within(b'}', |reader| visitor.visit_map(Items { reader, first: true })),
             b'[' => self.within(b']', |reader| visitor.visit_seq(Items { reader, first: true })),
             b't' => self.word("true").and_then(|()| visitor.visit_bool(true)),
@@ -371,9 +376,7 @@ impl<'de> MapAccess<'de> for Items<'_, 'de> {
         if !self.has_next(b'}')? {
             return Ok(None);
         }
-        if self.reader.peek() != Some(b'"') {
-            return Err(Unusual);
-        }
+        self.reader.begins_with(|byte| byte == b'"')?;
         seed.deserialize(Key(self.reader)).map(Some)
     }
 
@@ -404,10 +407,7 @@ impl<'de> de::Deserializer<'de> for Key<'_, 'de> {
 
     #[inline]
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.0.string()? {
-            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
-            Cow::Owned(text) => visitor.visit_string(text),
-        }
+        self.0.visit_string(visitor)
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value> {
@@ -447,9 +447,7 @@ impl<'de> EnumAccess<'de> for Tagged<'_, 'de> {
     type Variant = Self;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self)> {
-        if self.0.peek() != Some(b'"') {
-            return Err(Unusual);
-        }
+        self.0.begins_with(|byte| byte == b'"')?;
         let variant = seed.deserialize(Key(self.0))?;
         self.0.take(b':')?;
         Ok((variant, self))
