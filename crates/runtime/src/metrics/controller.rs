@@ -23,8 +23,16 @@ pub(crate) struct ControllerFigures {
     worked: Histogram,
     /// How long reconcilers took.
     took: Histogram,
-    /// The priorities that have had keys, so that a series does not end whenever its keys are taken.
-    priorities: Mutex<BTreeSet<i32>>,
+    priorities: Mutex<Priorities>,
+}
+
+/// The priorities that have had keys, so that a series does not end whenever its keys are taken.
+#[derive(Debug)]
+struct Priorities {
+    /// Those with a series of their own.
+    own: BTreeSet<i32>,
+    /// Whether there were others.
+    others: bool,
 }
 
 impl Default for ControllerFigures {
@@ -35,7 +43,10 @@ impl Default for ControllerFigures {
             waited: Histogram::new(queue_buckets()),
             worked: Histogram::new(queue_buckets()),
             took: Histogram::new(RECONCILE_BUCKETS),
-            priorities: Mutex::new(BTreeSet::from([DEFAULT_PRIORITY])),
+            priorities: Mutex::new(Priorities {
+                own: BTreeSet::from([DEFAULT_PRIORITY]),
+                others: false,
+            }),
         }
     }
 }
@@ -78,20 +89,24 @@ impl ControllerFigures {
     pub(super) fn read_queue(&self, name: &str, snapshot: &Snapshot, page: &mut Page) {
         let mut priorities = self.priorities.lock();
         for (priority, _) in &snapshot.depth {
-            if priorities.len() < MAX_PRIORITIES {
-                priorities.insert(*priority);
+            if priorities.own.len() < MAX_PRIORITIES {
+                priorities.own.insert(*priority);
             }
+            priorities.others |= !priorities.own.contains(priority);
         }
         let depth = |priority: &str| {
             let mut labels = of_queue(name);
             labels.push(("priority", priority.to_owned()));
             labels
         };
-        for priority in &*priorities {
+        for priority in &priorities.own {
             page.count(&DEPTH, depth(&priority.to_string()), 0);
         }
+        if priorities.others {
+            page.count(&DEPTH, depth(OTHER_PRIORITIES), 0);
+        }
         for (priority, keys) in &snapshot.depth {
-            let label = match priorities.contains(priority) {
+            let label = match priorities.own.contains(priority) {
                 true => priority.to_string(),
                 false => OTHER_PRIORITIES.to_owned(),
             };

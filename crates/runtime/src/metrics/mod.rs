@@ -40,7 +40,8 @@ pub(crate) use self::running::Running;
 pub const CONTENT_TYPE: &str = prometheus_client::encoding::prometheus_text::CONTENT_TYPE;
 
 /// Most priorities of a queue that have a series of their own; what is ready with others is one series, whose `priority` is
-/// [`OTHER_PRIORITIES`]. (controller-runtime PR 3419.)
+/// [`OTHER_PRIORITIES`]. Once there, a series stays for as long as there is a queue of its name, and says 0 while it has no keys.
+/// (controller-runtime PR 3419.)
 pub const MAX_PRIORITIES: usize = 25;
 
 /// See [`MAX_PRIORITIES`].

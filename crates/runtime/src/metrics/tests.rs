@@ -105,10 +105,11 @@ fn a_queue_has_a_limited_number_of_priorities() {
         full.contains(&series(OTHER_PRIORITIES, 30 - (MAX_PRIORITIES - 1))),
         "{full:?}"
     );
-    // A series does not end with its keys.
+    // A series does not end with its keys, that of all others neither.
     queue.shut_down_with(kubewright_queue::ShutDown::Now);
     let empty = depth(&queue);
-    assert_eq!(empty.len(), MAX_PRIORITIES);
+    assert_eq!(empty.len(), MAX_PRIORITIES + 1);
+    assert!(empty.contains(&series(OTHER_PRIORITIES, 0)), "{empty:?}");
     assert!(empty.iter().all(|line| line.ends_with(" 0")), "{empty:?}");
 }
 
