@@ -17,11 +17,12 @@ use super::{host, is_watch};
 
 /// Names and buckets of the metrics, as `k8s.io/component-base/metrics/prometheus/restclient` registers them.
 pub mod metric_names {
-    /// Counter by `code` (`<error>` without an answer), `method` and `host`: tries, repeated ones included.
+    /// Counter by `code` (`<error>` without an answer, also where nobody waited for it any more), `method` and `host`: tries,
+    /// repeated ones included.
     pub const REQUESTS: &str = "rest_client_requests_total";
     /// Counter by `code`, `verb` and `host`: tries but the first.
     pub const RETRIES: &str = "rest_client_request_retries_total";
-    /// Histogram by `verb` and `host`: seconds until the head of the answer came.
+    /// Histogram by `verb` and `host`: seconds until the head of the answer came, or until it was given up.
     pub const DURATION: &str = "rest_client_request_duration_seconds";
     /// Histogram by `verb` and `host`: bytes of the request's body.
     pub const REQUEST_SIZE: &str = "rest_client_request_size_bytes";
@@ -108,31 +109,31 @@ impl Layer<HttpService> for MetricsLayer {
             if let Some(bytes) = request.body().length() {
                 metrics.observe_request_size(verb.as_str(), &host, bytes);
             }
-            let start = Instant::now();
+            let mut pending = Pending {
+                report: Report { metrics, verb, host },
+                start: Instant::now(),
+                is_retry,
+                is_over: false,
+            };
             let answer = inner.send(request);
             async move {
                 let answer = answer.await;
-                metrics.observe_duration(verb.as_str(), &host, start.elapsed());
                 // Texts of errors have no end, so they are no labels.
                 let status = answer.as_ref().ok().map(http::Response::status);
-                let code = status.as_ref().map_or("<error>", http::StatusCode::as_str);
-                metrics.count_request(code, verb.as_str(), &host);
-                if is_retry {
-                    metrics.count_retry(code, verb.as_str(), &host);
-                }
+                pending.end(status.as_ref().map_or(NO_ANSWER, http::StatusCode::as_str));
                 if is_watch {
                     return answer;
                 }
                 answer.map(|answer| {
                     answer.map(|body| match body.as_bytes().map(Bytes::len) {
                         Some(length) => {
-                            metrics.observe_response_size(verb.as_str(), &host, length as u64);
+                            pending.report.response_size(length as u64);
                             body
                         }
                         None => Body::new(Measured {
                             body,
                             bytes: 0,
-                            report: Some(Report { metrics, verb, host }),
+                            report: Some(pending.report.clone()),
                         }),
                     })
                 })
@@ -140,6 +141,38 @@ impl Layer<HttpService> for MetricsLayer {
         })
     }
 }
+
+/// A try whose answer has not come. It is counted once: by what comes, or as one without an answer where whoever waited gives
+/// up, since a server that hangs would not be seen otherwise (client-go counts a context that ends likewise).
+struct Pending {
+    report: Report,
+    start: Instant,
+    is_retry: bool,
+    is_over: bool,
+}
+
+impl Pending {
+    fn end(&mut self, code: &str) {
+        self.is_over = true;
+        let Report { metrics, verb, host } = &self.report;
+        metrics.observe_duration(verb.as_str(), host, self.start.elapsed());
+        metrics.count_request(code, verb.as_str(), host);
+        if self.is_retry {
+            metrics.count_retry(code, verb.as_str(), host);
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.end(NO_ANSWER);
+        }
+    }
+}
+
+/// The code of a request that got no answer.
+const NO_ANSWER: &str = "<error>";
 
 /// A body that counts what is read of it, and reports it at its end.
 struct Measured {
@@ -149,16 +182,25 @@ struct Measured {
     report: Option<Report>,
 }
 
+/// Who is told, and of which request.
+#[derive(Clone)]
 struct Report {
     metrics: Arc<dyn RestMetrics>,
     verb: http::Method,
     host: String,
 }
 
+impl Report {
+    fn response_size(&self, bytes: u64) {
+        self.metrics
+            .observe_response_size(self.verb.as_str(), &self.host, bytes);
+    }
+}
+
 impl Measured {
     fn end(&mut self) {
-        if let Some(Report { metrics, verb, host }) = self.report.take() {
-            metrics.observe_response_size(verb.as_str(), &host, self.bytes);
+        if let Some(report) = self.report.take() {
+            report.response_size(self.bytes);
         }
     }
 }
@@ -257,6 +299,25 @@ mod tests {
             "retry 200 GET kube:6443",
             "got 3 GET kube:6443",
         ];
+        assert_eq!(*notes.0.lock().unwrap(), expect);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_given_up_is_counted() {
+        let notes = Arc::new(Notes::default());
+        let server = HttpService::from_fn(|_| std::future::pending());
+        let metrics: Arc<dyn RestMetrics> = notes.clone();
+        let service = MetricsLayer::new(metrics).layer(server);
+        for (uri, attempt) in [("/x", None), ("/x", Some(Attempt(1))), ("/x?watch=true", None)] {
+            let mut request = Request::get(uri).body(Body::empty()).unwrap();
+            if let Some(attempt) = attempt {
+                request.extensions_mut().insert(attempt);
+            }
+            let given_up = tokio::time::timeout(Duration::from_secs(3), service.send(request)).await;
+            assert!(given_up.is_err(), "{uri}");
+        }
+        let each = ["sent 0 GET ", "3 s GET ", "request <error> GET "];
+        let expect: Vec<_> = [&each[..], &each, &["retry <error> GET "], &each].concat();
         assert_eq!(*notes.0.lock().unwrap(), expect);
     }
 }
