@@ -549,6 +549,7 @@ mod tests {
     use futures_util::{StreamExt as _, stream};
     use http::Response;
     use k8s_openapi::api::core::v1::Pod;
+    use kubewright_client::{ClientOptions, RateLimit};
     use kubewright_net::{Body, HttpService};
 
     use super::*;
@@ -626,5 +627,44 @@ mod tests {
         under_way.subscribe().wait_for(|count| *count == 1).await.unwrap();
         handle.stop().await.unwrap();
         assert_eq!(*under_way.borrow(), 0);
+    }
+
+    /// Whoever gives a manager a client with a limit has not given that any metrics.
+    #[tokio::test(start_paused = true)]
+    async fn waits_for_the_rate_limit_are_observed() {
+        let server = HttpService::from_fn(|_| async { Ok(Response::new(Body::empty())) });
+        let client = Client::from_service(server, "default");
+        let limited = client.with_client_options(ClientOptions {
+            rate_limit: Some(RateLimit {
+                per_second: 1.0,
+                burst: 1,
+            }),
+            ..client.options().clone()
+        });
+        let operator = Operator::new("op").runnable("asks", |ctx| async move {
+            for _ in 0..3 {
+                let request = http::Request::get("/version").body(Vec::new()).unwrap();
+                ctx.client().request(request).await?;
+            }
+            ctx.stop().request();
+            Ok::<_, kubewright_client::Error>(())
+        });
+        let metrics = Metrics::new();
+        let options = ManagerOptions {
+            metrics: Some(metrics.clone()),
+            ..ManagerOptions::default()
+        };
+        Manager::new(&limited, &operator, options)
+            .start()
+            .wait()
+            .await
+            .unwrap();
+        let text = metrics.encode();
+        for line in [
+            r#"rest_client_rate_limiter_duration_seconds_count{verb="GET",host=""} 3"#,
+            r#"rest_client_rate_limiter_duration_seconds_bucket{verb="GET",host="",le="0.005"} 1"#,
+        ] {
+            assert!(text.lines().any(|found| found == line), "no {line}:\n{text}");
+        }
     }
 }

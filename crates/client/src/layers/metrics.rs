@@ -12,6 +12,7 @@ use kubewright_net::{Body, HttpService, TransportError};
 use tokio::time::Instant;
 use tower_layer::Layer;
 
+use super::rate_limit::Waited;
 use super::retry::Attempt;
 use super::{host, is_watch};
 
@@ -28,7 +29,7 @@ pub mod metric_names {
     pub const REQUEST_SIZE: &str = "rest_client_request_size_bytes";
     /// Histogram by `verb` and `host`: bytes of the answer's body; watches aside.
     pub const RESPONSE_SIZE: &str = "rest_client_response_size_bytes";
-    /// Histogram by `verb` and `host`: seconds of waiting for the client's own rate limit.
+    /// Histogram by `verb` and `host`: seconds of waiting for the client's own rate limit, also 0; nothing where there is none.
     pub const RATE_LIMITER: &str = "rest_client_rate_limiter_duration_seconds";
 
     /// Buckets of the histograms of seconds.
@@ -79,9 +80,9 @@ pub trait RestMetrics: Send + Sync {
     }
 }
 
-/// Tells a [`RestMetrics`] of every request.
+/// Tells a [`RestMetrics`] of every request, and of its wait for a [`RateLimitLayer`](super::RateLimitLayer) on either side.
 #[derive(Clone)]
-pub struct MetricsLayer(Arc<dyn RestMetrics>);
+pub struct MetricsLayer(pub(super) Arc<dyn RestMetrics>);
 
 impl MetricsLayer {
     /// Tells `metrics`.
@@ -101,7 +102,7 @@ impl Layer<HttpService> for MetricsLayer {
 
     fn layer(&self, inner: HttpService) -> HttpService {
         let metrics = Arc::clone(&self.0);
-        HttpService::from_fn(move |request| {
+        HttpService::from_fn(move |mut request| {
             let metrics = Arc::clone(&metrics);
             let (verb, host) = (request.method().clone(), host(&request));
             let is_retry = request.extensions().get::<Attempt>().is_some();
@@ -109,6 +110,11 @@ impl Layer<HttpService> for MetricsLayer {
             if let Some(bytes) = request.body().length() {
                 metrics.observe_request_size(verb.as_str(), &host, bytes);
             }
+            if let Some(Waited(wait)) = request.extensions().get() {
+                metrics.observe_rate_limiter(verb.as_str(), &host, *wait);
+            }
+            let told = request.extensions_mut().get_or_insert_default::<Told>();
+            told.0.push(Arc::clone(&metrics));
             let mut pending = Pending {
                 report: Report { metrics, verb, host },
                 start: Instant::now(),
@@ -141,6 +147,10 @@ impl Layer<HttpService> for MetricsLayer {
         })
     }
 }
+
+/// A request extension: whom to tell of waits further in.
+#[derive(Clone, Default)]
+pub(super) struct Told(pub(super) Vec<Arc<dyn RestMetrics>>);
 
 /// A try whose answer has not come. It is counted once: by what comes, or as one without an answer where whoever waited gives
 /// up, since a server that hangs would not be seen otherwise (client-go counts a context that ends likewise).

@@ -5,7 +5,7 @@
 //! (`transport/round_trippers.go`, `rest/request.go`), the outermost first: user agent, [`RetryLayer`], [`RateLimitLayer`],
 //! [`WarningsLayer`], [`GzipLayer`], what was put in by [`Client::layer`](crate::Client::layer), [`ImpersonationLayer`], [`AuthLayer`],
 //! [`DebugLayer`], connections. [`MetricsLayer`] and [`TraceLayer`] are put in by `Client::layer`, so they see each try of
-//! its own and what the server answered to it.
+//! its own and what the server answered to it; of its wait for the rate limit the metrics are told nonetheless.
 
 mod auth;
 mod debug;
@@ -45,6 +45,8 @@ pub(crate) fn replay(request: &Request<Body>) -> Option<Request<Body>> {
     *copy.version_mut() = request.version();
     *copy.headers_mut() = request.headers().clone();
     *copy.extensions_mut() = request.extensions().clone();
+    // The first has waited for both, and says so.
+    copy.extensions_mut().remove::<rate_limit::Waited>();
     Some(copy)
 }
 

@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use kubewright_net::{HttpService, TransportError};
+use http::Request;
+use kubewright_net::{Body, HttpService, TransportError};
 use tokio::time::Instant;
 use tower_layer::Layer;
 
-use super::metrics::RestMetrics;
+use super::metrics::{RestMetrics, Told};
 use super::retry::Deadline;
 use super::{host, is_watch};
 
@@ -27,6 +28,9 @@ pub struct RateLimit {
 /// A client has none by default, since servers of these days share out their time themselves (API priority and fairness).
 /// Requests pass in the order in which they came; the place of one that is given up
 /// is free again if nobody stands behind it.
+///
+/// Each [`MetricsLayer`](super::MetricsLayer) of the same service is told how long requests waited, on whichever side of this layer it
+/// is.
 #[derive(Clone)]
 pub struct RateLimitLayer {
     bucket: Arc<Mutex<Bucket>>,
@@ -42,13 +46,37 @@ impl RateLimitLayer {
         }
     }
 
-    /// Tells how long requests wait (`rest_client_rate_limiter_duration_seconds`).
+    /// Tells how long requests wait (`rest_client_rate_limiter_duration_seconds`), in place of the layers of metrics.
     #[must_use]
     pub fn with_metrics(mut self, metrics: Arc<dyn RestMetrics>) -> Self {
         self.metrics = Some(metrics);
         self
     }
 }
+
+impl RateLimitLayer {
+    /// Tells of a wait that is over: those further out at once, those further in when the request comes to them.
+    fn tell(&self, request: &mut Request<Body>, wait: Duration) {
+        let observe = |metrics: &Arc<dyn RestMetrics>| {
+            metrics.observe_rate_limiter(request.method().as_str(), &host(request), wait);
+        };
+        if let Some(metrics) = &self.metrics {
+            return observe(metrics);
+        }
+        if let Some(Told(metrics)) = request.extensions().get() {
+            metrics.iter().for_each(observe);
+        }
+        let before = request
+            .extensions()
+            .get()
+            .map_or(Duration::ZERO, |Waited(before)| *before);
+        request.extensions_mut().insert(Waited(before + wait));
+    }
+}
+
+/// A request extension: how long the request has waited for limits.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waited(pub(super) Duration);
 
 impl fmt::Debug for RateLimitLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -61,7 +89,7 @@ impl Layer<HttpService> for RateLimitLayer {
 
     fn layer(&self, inner: HttpService) -> HttpService {
         let layer = self.clone();
-        HttpService::from_fn(move |request| {
+        HttpService::from_fn(move |mut request| {
             let (layer, inner) = (layer.clone(), inner.clone());
             async move {
                 if is_watch(&request) {
@@ -89,9 +117,7 @@ impl Layer<HttpService> for RateLimitLayer {
                     tokio::time::sleep_until(now + wait).await;
                 }
                 turn.0 = None;
-                if let Some(metrics) = &layer.metrics {
-                    metrics.observe_rate_limiter(request.method().as_str(), &host(&request), wait);
-                }
+                layer.tell(&mut request, wait);
                 inner.send(request).await
             }
         })
@@ -175,10 +201,11 @@ const LONGEST: Duration = Duration::from_secs(30 * 365 * 86_400);
 
 #[cfg(test)]
 mod tests {
-    use http::{Request, Response};
-    use kubewright_net::Body;
+    use http::Response;
 
+    use super::super::{Attempt, MetricsLayer, RetryLayer};
     use super::*;
+    use crate::{Client, ClientOptions};
 
     #[test]
     fn tokens_come_back_evenly_up_to_the_burst() {
@@ -259,5 +286,81 @@ mod tests {
         assert!(given_up.is_err());
         request(Some(2)).await.unwrap();
         assert_eq!(start.elapsed(), Duration::from_secs(1));
+    }
+
+    #[derive(Default)]
+    struct Waits(Mutex<Vec<String>>);
+
+    impl RestMetrics for Waits {
+        fn observe_rate_limiter(&self, verb: &str, host: &str, wait: Duration) {
+            self.0
+                .lock()
+                .unwrap()
+                .push(format!("{} s {verb} {host}", wait.as_secs()));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waits_are_observed_whatever_the_order() {
+        type Build = fn(&Client, &MetricsLayer, RateLimit) -> Client;
+        fn limited(client: &Client, limit: RateLimit) -> Client {
+            client.with_client_options(ClientOptions {
+                rate_limit: Some(limit),
+                ..client.options().clone()
+            })
+        }
+        let rows: [(&str, Build); 6] = [
+            ("limit, metrics", |client, metrics, limit| {
+                limited(client, limit).layer(metrics)
+            }),
+            ("metrics, limit", |client, metrics, limit| {
+                limited(&client.layer(metrics), limit)
+            }),
+            ("a layer within metrics", |client, metrics, limit| {
+                client.layer(&RateLimitLayer::new(limit)).layer(metrics)
+            }),
+            ("a layer around metrics", |client, metrics, limit| {
+                client.layer(metrics).layer(&RateLimitLayer::new(limit))
+            }),
+            (
+                "a try that is repeated within the limit",
+                |client, metrics, limit| {
+                    let client = client.layer(metrics).layer(&RetryLayer::default());
+                    limited(&client, limit)
+                },
+            ),
+            ("metrics of its own", |client, metrics, limit| {
+                let own = RateLimitLayer::new(limit).with_metrics(Arc::clone(&metrics.0));
+                client.layer(metrics).layer(&own)
+            }),
+        ];
+        let limit = RateLimit {
+            per_second: 0.5,
+            burst: 1,
+        };
+        for (what, build) in rows {
+            // A lost connection is tried again after a second, by the innermost who repeats.
+            let server = HttpService::from_fn(move |request: Request<Body>| async move {
+                let again = what.contains("repeated") && request.extensions().get::<Attempt>().is_none();
+                match again {
+                    true => Err(TransportError::closed("testing")),
+                    false => Ok(Response::new(Body::empty())),
+                }
+            });
+            let waits = Arc::new(Waits::default());
+            let metrics = MetricsLayer::new(waits.clone());
+            let client = build(&Client::from_service(server, "default"), &metrics, limit);
+            for path in ["/a", "/b", "/c?watch=true"] {
+                let request = Request::get(path).body(Vec::new()).unwrap();
+                client.request(request).await.unwrap();
+            }
+            let waited = std::mem::take(&mut *waits.0.lock().unwrap());
+            let second = if what.contains("repeated") {
+                "1 s GET "
+            } else {
+                "2 s GET "
+            };
+            assert_eq!(waited, ["0 s GET ", second], "{what}");
+        }
     }
 }
