@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::controller::Controller;
 use crate::error::{RunError, SyncFailure};
 use crate::events::recorder;
-use crate::metrics::{Metrics, Running};
+use crate::metrics::{Metrics, Running, Scraped};
 use crate::operator::{Operator, RunnableContext};
 use crate::running::RunningController;
 use crate::stop::Stop;
@@ -321,6 +321,7 @@ impl Run {
         let informers = Arc::clone(&env.informers);
         let scraped = self.scraped(&controllers, &informers);
         let result = self.work(&controllers, &env, &writes).await;
+        // While the informers are still there, whose counts stay.
         drop(scraped);
         drop(env);
         self.shared.running.lock().clear();
@@ -448,19 +449,13 @@ impl Run {
     }
 
     /// What is read with each scrape, as long as it is held.
-    fn scraped(
-        &self,
-        controllers: &[Arc<RunningController>],
-        informers: &Arc<Informers>,
-    ) -> Option<Arc<Running>> {
+    fn scraped(&self, controllers: &[Arc<RunningController>], informers: &Arc<Informers>) -> Option<Scraped> {
         let metrics = self.manager.options.metrics.as_ref()?;
-        let running = Arc::new(Running {
+        Some(metrics.follow(Arc::new(Running {
             operator: self.manager.operator.name().to_owned(),
             controllers: controllers.to_vec(),
             informers: Arc::clone(informers),
-        });
-        metrics.follow(&running);
-        Some(running)
+        })))
     }
 
     fn check_names(&self) -> Result<(), RunError> {

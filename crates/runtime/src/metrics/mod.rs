@@ -15,6 +15,10 @@
 //! series, and so are controllers of one name in several managers: counts are added up, of states the worst counts. Handlers
 //! are those of controllers.
 //!
+//! Counters never go back. What a manager has counted stays when it ends, and the next of the same names goes on from there; its
+//! gauges end with it. An informer that only a runnable had and let go of takes along what it has counted since numbers were last read,
+//! and more where another informer of the resource counts meanwhile.
+//!
 //! What happens is counted when it happens, what is looked at is read while the text is written. A key of a queue costs a tenth of
 //! a microsecond more with metrics than without.
 
@@ -27,7 +31,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 
@@ -68,11 +72,36 @@ pub struct Metrics(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// By name; they stay when their manager ends, so that counters never go back.
+    /// By name; they stay when their manager ends.
     controllers: Mutex<BTreeMap<String, Arc<ControllerFigures>>>,
     rest: Mutex<RestFigures>,
-    /// What is read with each scrape.
-    sources: Mutex<Vec<Weak<dyn Source>>>,
+    sources: Mutex<Sources>,
+}
+
+/// What is read with each scrape. Locked while it is read, so that what ends is either there or among what has ended.
+#[derive(Default)]
+struct Sources {
+    running: Vec<Followed>,
+    /// What those have counted that are gone: as many series as there were names, however many had them.
+    ended: Page,
+}
+
+struct Followed {
+    source: Arc<dyn Source>,
+    /// Its counters when it was last read. A part of it may end before the whole does, and takes its counts along.
+    last: Page,
+}
+
+impl Followed {
+    /// All numbers at present. What is gone since the last time is added to what has ended: whatever ends, no counter falls.
+    fn read(&mut self, ended: &mut Page) -> Page {
+        let mut page = Page::default();
+        self.source.read(&mut page);
+        let counters = page.counters();
+        ended.add(&self.last.missing_in(&counters));
+        self.last = counters;
+        page
+    }
 }
 
 /// Something with numbers that are read when they are asked for.
@@ -95,14 +124,7 @@ impl Metrics {
             figures.read(name, &mut page);
         }
         self.0.rest.lock().read(&mut page);
-        let sources: Vec<_> = {
-            let mut sources = self.0.sources.lock();
-            sources.retain(|source| source.strong_count() > 0);
-            sources.iter().filter_map(Weak::upgrade).collect()
-        };
-        for source in sources {
-            source.read(&mut page);
-        }
+        page.add(&self.0.sources.lock().read());
         page.encode()
     }
 
@@ -119,13 +141,47 @@ impl Metrics {
         Arc::clone(controllers.entry(name.to_owned()).or_default())
     }
 
-    /// Reads a source with each scrape for as long as somebody holds it.
-    pub(crate) fn follow<S: Source + 'static>(&self, source: &Arc<S>) {
-        let source = Arc::downgrade(source);
-        let mut sources = self.0.sources.lock();
-        // Managers may come and go where nobody scrapes.
-        sources.retain(|source| source.strong_count() > 0);
-        sources.push(source);
+    /// Reads a source with each scrape for as long as the result is held.
+    pub(crate) fn follow(&self, source: Arc<dyn Source>) -> Scraped {
+        self.0.sources.lock().running.push(Followed {
+            source: Arc::clone(&source),
+            last: Page::default(),
+        });
+        Scraped {
+            metrics: self.clone(),
+            source,
+        }
+    }
+}
+
+impl Sources {
+    fn read(&mut self) -> Page {
+        let mut page = Page::default();
+        for followed in &mut self.running {
+            page.add(&followed.read(&mut self.ended));
+        }
+        page.add(&self.ended);
+        page
+    }
+}
+
+/// A source that is read with each scrape. When it is dropped what the source has counted stays, and the rest is read no more.
+pub(crate) struct Scraped {
+    metrics: Metrics,
+    source: Arc<dyn Source>,
+}
+
+impl Drop for Scraped {
+    fn drop(&mut self) {
+        let mut sources = self.metrics.0.sources.lock();
+        let Sources { running, ended } = &mut *sources;
+        let place = running
+            .iter()
+            .position(|there| Arc::ptr_eq(&there.source, &self.source));
+        let Some(place) = place else { return };
+        let mut gone = running.swap_remove(place);
+        gone.read(ended);
+        ended.add(&gone.last);
     }
 }
 

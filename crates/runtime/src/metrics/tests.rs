@@ -2,11 +2,18 @@
 
 use std::time::Duration;
 
-use kubewright_client::RestMetrics as _;
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
+use http::Response;
+use k8s_openapi::api::core::v1::Pod;
+use kubewright_client::{Client, RestMetrics as _};
+use kubewright_net::{Body, HttpService};
 use kubewright_queue::{LOW_PRIORITY, Metrics as _, Options, WorkQueue};
+use tokio::sync::Notify;
 
 use super::page::{Kind, Metric, Page};
 use super::*;
+use crate::{Controller, Manager, ManagerOptions, Operator};
 
 /// The lines of a scrape that begin with a name.
 fn lines(text: &str, name: &str) -> Vec<String> {
@@ -178,31 +185,176 @@ fn no_series_comes_twice() {
     assert_eq!(page.encode(), expect.concat());
 }
 
-#[test]
-fn what_is_gone_is_read_no_more() {
-    struct Constant;
-    const HERE: Metric = Metric {
-        name: "here",
-        help: "Whether it is here",
-        kind: Kind::Sum,
-    };
-    impl Source for Constant {
-        fn read(&self, page: &mut Page) {
-            page.count(&HERE, Vec::new(), 1);
+/// Something with a counter for each of its parts, and a gauge.
+#[derive(Default)]
+struct Parts(Mutex<Vec<(&'static str, u64)>>);
+
+impl Parts {
+    fn new(parts: &[(&'static str, u64)]) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(parts.to_vec())))
+    }
+}
+
+impl Source for Parts {
+    fn read(&self, page: &mut Page) {
+        const HERE: Metric = Metric {
+            name: "here",
+            help: "Whether it is here",
+            kind: Kind::Sum,
+        };
+        const DONE: Metric = Metric {
+            name: "done_total",
+            help: "What was done",
+            kind: Kind::Counter,
+        };
+        page.count(&HERE, Vec::new(), 1);
+        for (part, done) in &*self.0.lock() {
+            page.count(&DONE, vec![("part", (*part).to_owned())], *done);
         }
     }
+}
+
+#[test]
+fn of_what_is_gone_the_counters_stay() {
     let metrics = Metrics::new();
-    let source = Arc::new(Constant);
-    metrics.follow(&source);
-    assert_eq!(lines(&metrics.encode(), "here"), ["here 1"]);
-    drop(source);
-    assert_eq!(metrics.encode(), "");
-    assert!(metrics.0.sources.lock().is_empty());
-    // Nor does it pile up where nobody reads.
-    for _ in 0..3 {
-        metrics.follow(&Arc::new(Constant));
+    let first = metrics.follow(Parts::new(&[("a", 2), ("b", 0)]));
+    let done = |a: u64, b: u64| {
+        [
+            format!(r#"done_total{{part="a"}} {a}"#),
+            format!(r#"done_total{{part="b"}} {b}"#),
+        ]
+    };
+    let read = || {
+        let text = metrics.encode();
+        (lines(&text, "here"), lines(&text, "done"))
+    };
+    let here = |count: usize| vec![format!("here {count}")];
+    assert_eq!(read(), (here(1), done(2, 0).to_vec()));
+    let second = metrics.follow(Parts::new(&[("a", 1), ("b", 1)]));
+    assert_eq!(read(), (here(2), done(3, 1).to_vec()));
+    drop(first);
+    assert_eq!(read(), (here(1), done(3, 1).to_vec()));
+    drop(second);
+    assert_eq!(read(), (vec![], done(3, 1).to_vec()));
+    // Nothing piles up where nobody reads.
+    for _ in 0..1000 {
+        drop(metrics.follow(Parts::new(&[("a", 1), ("b", 2)])));
     }
-    assert_eq!(metrics.0.sources.lock().len(), 1);
+    assert!(metrics.0.sources.lock().running.is_empty());
+    assert_eq!(read(), (vec![], done(1003, 2001).to_vec()));
+}
+
+#[test]
+fn counters_do_not_fall_when_a_part_ends() {
+    let metrics = Metrics::new();
+    let parts = Parts::new(&[]);
+    let scraped = metrics.follow(Arc::clone(&parts) as Arc<dyn Source>);
+    // Several of the same name are one series.
+    type Row = (&'static [(&'static str, u64)], &'static [(&'static str, u64)]);
+    let rows: [Row; 5] = [
+        (&[("a", 5), ("a", 3), ("b", 0)], &[("a", 8), ("b", 0)]),
+        (&[("a", 3)], &[("a", 8), ("b", 0)]),
+        (&[("a", 4)], &[("a", 9), ("b", 0)]),
+        (&[], &[("a", 9), ("b", 0)]),
+        (&[("a", 1), ("b", 1)], &[("a", 10), ("b", 1)]),
+    ];
+    let expected = |expect: &[(&str, u64)]| -> Vec<String> {
+        let line = |(part, done): &(&str, u64)| format!(r#"done_total{{part="{part}"}} {done}"#);
+        expect.iter().map(line).collect()
+    };
+    for (now, expect) in rows {
+        *parts.0.lock() = now.to_vec();
+        assert_eq!(lines(&metrics.encode(), "done"), expected(expect), "{now:?}");
+    }
+    *parts.0.lock() = vec![("b", 3)];
+    drop(scraped);
+    assert_eq!(lines(&metrics.encode(), "done"), expected(&[("a", 10), ("b", 3)]));
+}
+
+/// The values of all counters.
+fn counters(text: &str) -> BTreeMap<String, f64> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .filter_map(|line| line.rsplit_once(' '))
+        .filter(|(series, _)| {
+            let name = series.split('{').next().unwrap_or_default();
+            ["_total", "_count", "_bucket"]
+                .iter()
+                .any(|end| name.ends_with(end))
+        })
+        .map(|(series, value)| (series.to_owned(), value.parse().unwrap()))
+        .collect()
+}
+
+#[tokio::test]
+async fn one_manager_goes_on_where_another_has_ended() {
+    let server = HttpService::from_fn(|request: http::Request<Body>| async move {
+        if request.uri().path() != "/api/v1/pods" {
+            return Ok(Response::new(Body::from("{}")));
+        }
+        let events = concat!(
+            r#"{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","#,
+            r#""metadata":{"name":"a","namespace":"b","uid":"c","resourceVersion":"1"}}}"#,
+            r#"{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","#,
+            r#""annotations":{"k8s.io/initial-events-end":"true"}}}}"#
+        );
+        let events = stream::iter([Ok(Bytes::from_static(events.as_bytes()))]);
+        Ok(Response::new(Body::stream(events.chain(stream::pending()))))
+    });
+    let client = Client::from_service(server, "default");
+    let metrics = Metrics::new();
+    let worked_on = Arc::new(Notify::new());
+    let reconciler = {
+        let worked_on = Arc::clone(&worked_on);
+        crate::reconcile_fn(move |_, _| {
+            worked_on.notify_one();
+            async { Ok::<_, crate::Error>(crate::Outcome::done()) }
+        })
+    };
+    let operator = Operator::new("op").controller(Controller::new("pods", reconciler).for_::<Pod>());
+    let mut last = BTreeMap::new();
+    let mut not_less = |when: &str| {
+        let text = metrics.encode();
+        let now = counters(&text);
+        for (series, was) in &last {
+            let is = now.get(series);
+            assert!(
+                is.is_some_and(|is| is >= was),
+                "{when}: {series} was {was}, is {is:?}"
+            );
+        }
+        last = now;
+        text
+    };
+    let of_pods = r#"{name="op",group="",version="v1",resource="pods"}"#;
+    for run in 1..=3 {
+        let options = ManagerOptions {
+            metrics: Some(metrics.clone()),
+            ..ManagerOptions::default()
+        };
+        let handle = Manager::new(&client, &operator, options)
+            .start()
+            .ready()
+            .await
+            .unwrap();
+        worked_on.notified().await;
+        not_less("at work");
+        handle.stop().await.unwrap();
+        let text = not_less("stopped");
+        for series in [
+            r#"controller_runtime_reconcile_total{controller="pods",result="success"}"#.to_owned(),
+            r#"controller_runtime_reconcile_time_seconds_count{controller="pods"}"#.to_owned(),
+            format!("kubewright_informer_lists_total{of_pods}"),
+            format!("kubewright_informer_received_objects_total{of_pods}"),
+        ] {
+            let line = format!("{series} {run}");
+            assert!(text.lines().any(|found| found == line), "no {line}:\n{text}");
+        }
+        // States end with what has them.
+        assert_eq!(lines(&text, "kubewright_informer_objects"), [""; 0]);
+        assert_eq!(lines(&text, "controller_runtime_active_workers"), [""; 0]);
+    }
+    assert!(metrics.0.sources.lock().running.is_empty());
 }
 
 #[test]
