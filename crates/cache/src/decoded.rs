@@ -72,7 +72,8 @@ impl Budget {
     pub(crate) fn keep(&self, record: &Arc<Record>, part: Part) {
         let bytes = record.decoded_bytes(part);
         self.used.fetch_add(bytes, Ordering::Relaxed);
-        let mut dropped = Vec::new();
+        // Freed after the lock.
+        let (mut forms, mut records) = (Vec::new(), Vec::new());
         let mut queues = self.queues.lock();
         queues.recent_bytes += bytes;
         queues.recent.push_back(Entry {
@@ -95,11 +96,12 @@ impl Budget {
             if chances > 0 && record.was_used() {
                 chances -= 1;
                 queues.again.push_back(entry);
-            } else if record.evict(entry.part) {
+            } else if let Some(form) = record.evict(entry.part) {
                 self.gone(entry.bytes);
+                forms.push(form);
             }
-            // The last reference may be this one; the record is freed after the lock.
-            dropped.push(record);
+            // The last reference may be this one.
+            records.push(record);
         }
         drop(queues);
     }

@@ -50,6 +50,7 @@ mod cached;
 mod client;
 mod decoded;
 mod delta_fifo;
+mod differences;
 mod driver;
 mod factory;
 mod filtering;

@@ -10,10 +10,14 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::ops::Range;
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe::CParameter;
+
+use crate::patching::Base;
+use crate::record::Usage;
 
 /// The fastest level that uses the whole format. Higher ones take twice the time and save a few bytes of a hundred.
 const LEVEL: i32 = 1;
@@ -48,8 +52,8 @@ const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// A dictionary, and what uses it.
 pub(crate) struct Codec {
     dictionary: Vec<u8>,
-    compressors: Mutex<Vec<Packer>>,
-    decompressors: Mutex<Vec<Unpacker>>,
+    packers: Mutex<Vec<Packer>>,
+    unpackers: Mutex<Vec<Unpacker>>,
 }
 
 /// The lengths that tell the parts of a packed object from each other. What has more than 64 KiB before its metadata, or whose metadata
@@ -64,10 +68,29 @@ pub(crate) struct Packed {
     at: u16,
 }
 
-struct Packer {
+/// A packed text, where it lies in the bytes of a record.
+#[derive(Debug, Clone)]
+pub(crate) struct PackedText {
+    pub(crate) bytes: Arc<[u8]>,
+    /// Where the text begins.
+    pub(crate) from: u16,
+    pub(crate) packed: Packed,
+}
+
+/// What packs texts, with the one that it packed last: the objects of one owner come one after the other.
+pub(crate) struct Packer {
     compressor: Compressor<'static>,
-    rest: Vec<u8>,
     frame: Vec<u8>,
+    metadata: Vec<u8>,
+    rest: Vec<u8>,
+    last: Option<Last>,
+}
+
+/// Whose text is in the buffers of a packer.
+struct Last {
+    text: PackedText,
+    /// Others are kept as differences from it.
+    base: Weak<Base>,
 }
 
 struct Unpacker {
@@ -75,6 +98,8 @@ struct Unpacker {
     frame: Vec<u8>,
     metadata: Vec<u8>,
     rest: Vec<u8>,
+    /// Whose text the metadata and the rest are: many are differences from the same.
+    of: [Option<Arc<[u8]>>; 2],
 }
 
 impl Codec {
@@ -100,8 +125,8 @@ impl Codec {
         }
         Ok(Self {
             dictionary: dictionary(&samples, &sizes)?,
-            compressors: Mutex::default(),
-            decompressors: Mutex::default(),
+            packers: Mutex::default(),
+            unpackers: Mutex::default(),
         })
     }
 
@@ -110,78 +135,66 @@ impl Codec {
         self.dictionary.len()
     }
 
-    /// Appends a text in packed form; `None`, and nothing appended, if that is not much shorter.
-    pub(crate) fn pack(&self, text: &[u8], metadata: &Range<usize>, into: &mut Vec<u8>) -> Option<Packed> {
-        let kept = self.compressors.lock().pop();
+    /// Works with a packer that nobody else works with meanwhile; `None` if there is no memory for one.
+    pub(crate) fn with_packer<T>(&self, work: impl FnOnce(&mut Packer) -> T) -> Option<T> {
+        let kept = self.packers.lock().pop();
         let mut packer = match kept {
             Some(packer) => packer,
             None => Packer::new(&self.dictionary).ok()?,
         };
-        let before = into.len();
-        let packed = packer.pack(text, metadata, into);
-        packer.rest = kept_buffer(packer.rest);
-        packer.frame = kept_buffer(packer.frame);
-        let mut compressors = self.compressors.lock();
-        if compressors.len() < KEPT_CONTEXTS {
-            compressors.push(packer);
+        let outcome = work(&mut packer);
+        packer.forget_large();
+        let mut packers = self.packers.lock();
+        if packers.len() < KEPT_CONTEXTS {
+            packers.push(packer);
         }
-        drop(compressors);
-        // Base64, as in secrets, loses a quarter at best: not worth the time.
-        let pays = |_: &Packed| into.len() - before <= text.len() / 3 * 2;
-        let packed = packed.ok().filter(pays);
-        if packed.is_none() {
-            into.truncate(before);
-        }
-        packed
+        Some(outcome)
     }
 
-    /// The metadata of a packed text.
-    pub(crate) fn metadata(&self, bytes: &[u8], packed: &Packed) -> io::Result<Vec<u8>> {
-        let mut text = Vec::with_capacity(packed.metadata as usize);
-        self.with_unpacker(|unpacker| unpacker.unpack(packed.metadata_frame(bytes)?, &mut text))?;
-        Ok(text)
+    /// Shows the metadata of a packed text.
+    pub(crate) fn metadata<T>(&self, text: &PackedText, show: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
+        self.with_unpacker(text, |unpacker| unpacker.metadata(text).map(show))
     }
 
     /// A packed text, whole.
-    pub(crate) fn text(&self, bytes: &[u8], packed: &Packed) -> io::Result<Vec<u8>> {
-        let text = self.parts(bytes, packed, |metadata, rest| {
-            let (before, after) = rest.split_at_checked(packed.at.into())?;
+    pub(crate) fn text(&self, text: &PackedText) -> io::Result<Vec<u8>> {
+        let whole = self.parts(text, |metadata, rest| {
+            let (before, after) = rest.split_at_checked(text.packed.at.into())?;
             Some([before, metadata, after].concat())
         });
-        text?.ok_or_else(broken)
+        whole?.ok_or_else(broken)
     }
 
     /// Shows the metadata of a packed text and what is around it.
-    pub(crate) fn parts<T>(
-        &self,
-        bytes: &[u8],
-        packed: &Packed,
-        show: impl FnOnce(&[u8], &[u8]) -> T,
-    ) -> io::Result<T> {
-        self.with_unpacker(|unpacker| {
-            let mut metadata = cleared(&mut unpacker.metadata, packed.metadata as usize);
-            unpacker.unpack(packed.metadata_frame(bytes)?, &mut metadata)?;
-            let mut rest = cleared(&mut unpacker.rest, packed.rest as usize);
-            unpacker.unpack(packed.rest_frame(bytes)?, &mut rest)?;
-            let shown = show(&metadata, &rest);
-            (unpacker.metadata, unpacker.rest) = (metadata, rest);
-            Ok(shown)
+    pub(crate) fn parts<T>(&self, text: &PackedText, show: impl FnOnce(&[u8], &[u8]) -> T) -> io::Result<T> {
+        self.with_unpacker(text, |unpacker| {
+            unpacker.metadata(text)?;
+            unpacker.rest(text)?;
+            Ok(show(&unpacker.metadata, &unpacker.rest))
         })
     }
 
-    fn with_unpacker<T>(&self, work: impl FnOnce(&mut Unpacker) -> io::Result<T>) -> io::Result<T> {
-        let kept = self.decompressors.lock().pop();
+    /// One that has the text, if there is one.
+    fn with_unpacker<T>(
+        &self,
+        text: &PackedText,
+        work: impl FnOnce(&mut Unpacker) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let mut unpackers = self.unpackers.lock();
+        let kept = match unpackers.iter().rposition(|unpacker| unpacker.has(text)) {
+            Some(at) => Some(unpackers.swap_remove(at)),
+            None => unpackers.pop(),
+        };
+        drop(unpackers);
         let mut unpacker = match kept {
             Some(unpacker) => unpacker,
             None => Unpacker::new(&self.dictionary)?,
         };
         let outcome = work(&mut unpacker);
-        unpacker.frame = kept_buffer(unpacker.frame);
-        unpacker.metadata = kept_buffer(unpacker.metadata);
-        unpacker.rest = kept_buffer(unpacker.rest);
-        let mut decompressors = self.decompressors.lock();
-        if decompressors.len() < KEPT_CONTEXTS {
-            decompressors.push(unpacker);
+        unpacker.forget_large();
+        let mut unpackers = self.unpackers.lock();
+        if unpackers.len() < KEPT_CONTEXTS {
+            unpackers.push(unpacker);
         }
         outcome
     }
@@ -219,13 +232,13 @@ impl Packed {
         let at = usize::from(self.at);
         at..at + self.metadata as usize
     }
+}
 
-    fn metadata_frame<'a>(&self, bytes: &'a [u8]) -> io::Result<&'a [u8]> {
-        bytes.get(..self.metadata_frame.into()).ok_or_else(broken)
-    }
-
-    fn rest_frame<'a>(&self, bytes: &'a [u8]) -> io::Result<&'a [u8]> {
-        bytes.get(self.metadata_frame.into()..).ok_or_else(broken)
+impl PackedText {
+    fn frames(&self) -> io::Result<(&[u8], &[u8])> {
+        let frames = self.bytes.get(usize::from(self.from)..);
+        let frames = frames.and_then(|frames| frames.split_at_checked(self.packed.metadata_frame.into()));
+        frames.ok_or_else(broken)
     }
 }
 
@@ -242,43 +255,99 @@ impl Packer {
         }
         Ok(Self {
             compressor,
-            rest: Vec::new(),
             frame: Vec::new(),
+            metadata: Vec::new(),
+            rest: Vec::new(),
+            last: None,
         })
     }
 
-    fn pack(&mut self, text: &[u8], metadata: &Range<usize>, into: &mut Vec<u8>) -> io::Result<Packed> {
+    /// Appends a text in packed form; `None`, and nothing appended, if that is not much shorter. Whoever stores it says
+    /// [where](Self::stored).
+    pub(crate) fn pack(
+        &mut self,
+        text: &[u8],
+        metadata: &Range<usize>,
+        into: &mut Vec<u8>,
+    ) -> Option<Packed> {
+        let before = into.len();
+        // Base64, as in secrets, loses a quarter at best: not worth the time.
+        let pays = |into: &Vec<u8>| into.len() - before <= text.len() / 3 * 2;
+        let packed = self.frames(text, metadata, into).ok();
+        let packed = packed.filter(|_| pays(into));
+        if packed.is_none() {
+            into.truncate(before);
+        }
+        packed
+    }
+
+    /// The text that was packed last lies there.
+    pub(crate) fn stored(&mut self, text: PackedText) {
+        self.last = Some(Last {
+            text,
+            base: Weak::new(),
+        });
+    }
+
+    /// Shows the metadata of the text that was packed last and what is around it, and how to refer to it if something is made of it.
+    pub(crate) fn last<T>(
+        &mut self,
+        show: impl FnOnce(&Packed, &[u8], &[u8]) -> Option<T>,
+        usage: &Arc<Usage>,
+    ) -> Option<(Arc<Base>, T)> {
+        let last = self.last.as_mut()?;
+        let shown = show(&last.text.packed, &self.metadata, &self.rest)?;
+        let base = last.base.upgrade().unwrap_or_else(|| {
+            let base = Arc::new(Base::new(last.text.clone(), usage));
+            last.base = Arc::downgrade(&base);
+            base
+        });
+        Some((base, shown))
+    }
+
+    fn frames(&mut self, text: &[u8], metadata: &Range<usize>, into: &mut Vec<u8>) -> io::Result<Packed> {
         let length = |length: usize| u32::try_from(length).map_err(|_| broken());
         let short = |length: usize| u16::try_from(length).map_err(|_| broken());
-        let frame = self.frame(&text[metadata.clone()])?.len();
-        into.extend_from_slice(&self.frame[MAGIC.len()..]);
-        let mut rest = std::mem::take(&mut self.rest);
-        rest.clear();
-        rest.extend_from_slice(&text[..metadata.start]);
-        rest.extend_from_slice(&text[metadata.end..]);
-        let outcome = self
-            .frame(&rest)
-            .map(|frame| into.extend_from_slice(&frame[MAGIC.len()..]));
-        self.rest = rest;
-        outcome?;
+        self.last = None;
+        replace(&mut self.metadata, [&text[metadata.clone()], &[]]);
+        replace(&mut self.rest, [&text[..metadata.start], &text[metadata.end..]]);
+        let metadata_frame = frame(&mut self.compressor, &self.metadata, &mut self.frame, into)?;
+        frame(&mut self.compressor, &self.rest, &mut self.frame, into)?;
         Ok(Packed {
-            metadata: length(metadata.len())?,
-            rest: length(text.len() - metadata.len())?,
-            metadata_frame: short(frame - MAGIC.len())?,
+            metadata: length(self.metadata.len())?,
+            rest: length(self.rest.len())?,
+            metadata_frame: short(metadata_frame)?,
             at: short(metadata.start)?,
         })
     }
 
-    fn frame(&mut self, text: &[u8]) -> io::Result<&[u8]> {
-        self.frame.clear();
-        self.frame.reserve(zstd::zstd_safe::compress_bound(text.len()));
-        self.compressor.compress_to_buffer(text, &mut self.frame)?;
-        if self.frame.starts_with(&MAGIC) {
-            Ok(&self.frame)
-        } else {
-            Err(broken())
+    /// One object of many megabytes is not to keep its room for ever.
+    fn forget_large(&mut self) {
+        let Self {
+            metadata,
+            rest,
+            frame,
+            ..
+        } = self;
+        if [metadata, rest, frame].into_iter().any(forget_large) {
+            self.last = None;
         }
     }
+}
+
+/// Appends a text as a frame without its first bytes, and tells how long that is.
+fn frame(
+    compressor: &mut Compressor<'_>,
+    text: &[u8],
+    buffer: &mut Vec<u8>,
+    into: &mut Vec<u8>,
+) -> io::Result<usize> {
+    buffer.clear();
+    buffer.reserve(zstd::zstd_safe::compress_bound(text.len()));
+    compressor.compress_to_buffer(text, buffer)?;
+    let frame = buffer.strip_prefix(&MAGIC).ok_or_else(broken)?;
+    into.extend_from_slice(frame);
+    Ok(frame.len())
 }
 
 impl Unpacker {
@@ -288,33 +357,90 @@ impl Unpacker {
             frame: Vec::new(),
             metadata: Vec::new(),
             rest: Vec::new(),
+            of: [None, None],
         })
     }
 
-    fn unpack(&mut self, frame: &[u8], into: &mut Vec<u8>) -> io::Result<()> {
-        self.frame.clear();
-        self.frame.extend_from_slice(&MAGIC);
-        self.frame.extend_from_slice(frame);
-        self.decompressor.decompress_to_buffer(&self.frame, into)?;
-        Ok(())
+    fn has(&self, text: &PackedText) -> bool {
+        is_of(&self.of[0], text)
+    }
+
+    fn metadata(&mut self, text: &PackedText) -> io::Result<&[u8]> {
+        if !is_of(&self.of[0], text) {
+            self.of[0] = None;
+            let length = text.packed.metadata as usize;
+            unpack(
+                &mut self.decompressor,
+                text.frames()?.0,
+                length,
+                &mut self.frame,
+                &mut self.metadata,
+            )?;
+            self.of[0] = Some(Arc::clone(&text.bytes));
+        }
+        Ok(&self.metadata)
+    }
+
+    fn rest(&mut self, text: &PackedText) -> io::Result<&[u8]> {
+        if !is_of(&self.of[1], text) {
+            self.of[1] = None;
+            let length = text.packed.rest as usize;
+            unpack(
+                &mut self.decompressor,
+                text.frames()?.1,
+                length,
+                &mut self.frame,
+                &mut self.rest,
+            )?;
+            self.of[1] = Some(Arc::clone(&text.bytes));
+        }
+        Ok(&self.rest)
+    }
+
+    fn forget_large(&mut self) {
+        let Self {
+            metadata,
+            rest,
+            frame,
+            ..
+        } = self;
+        if [metadata, rest, frame].into_iter().any(forget_large) {
+            self.of = [None, None];
+        }
     }
 }
 
-/// One object of many megabytes is not to keep its room for ever.
-fn kept_buffer(buffer: Vec<u8>) -> Vec<u8> {
-    if buffer.capacity() > KEPT_BUFFER_BYTES {
-        Vec::new()
-    } else {
-        buffer
-    }
+fn is_of(of: &Option<Arc<[u8]>>, text: &PackedText) -> bool {
+    of.as_ref().is_some_and(|of| Arc::ptr_eq(of, &text.bytes))
 }
 
-/// Takes a buffer, empty, with room.
-fn cleared(buffer: &mut Vec<u8>, room: usize) -> Vec<u8> {
-    let mut buffer = std::mem::take(buffer);
+/// Puts the text of a frame in place of what was in `into`.
+fn unpack(
+    decompressor: &mut Decompressor<'_>,
+    frame: &[u8],
+    length: usize,
+    buffer: &mut Vec<u8>,
+    into: &mut Vec<u8>,
+) -> io::Result<()> {
+    replace(buffer, [&MAGIC, frame]);
+    into.clear();
+    into.reserve(length);
+    decompressor.decompress_to_buffer(buffer, into)?;
+    Ok(())
+}
+
+fn replace(buffer: &mut Vec<u8>, parts: [&[u8]; 2]) {
     buffer.clear();
-    buffer.reserve(room);
-    buffer
+    parts.into_iter().for_each(|part| buffer.extend_from_slice(part));
+}
+
+/// Gives the room of a large text back, and tells so.
+fn forget_large(buffer: &mut Vec<u8>) -> bool {
+    let is_large = buffer.capacity() > KEPT_BUFFER_BYTES;
+    if is_large {
+        *buffer = Vec::new();
+    }
+    is_large
 }
 
 /// What was packed here and cannot be unpacked.

@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::fmt;
+use std::io;
 use std::num::NonZeroI64;
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ use crate::decoded::{Budget, Part};
 use crate::labels::Labels;
 use crate::metadata::decode_metadata;
 use crate::owners::{Owned, Owners};
-use crate::packing::{Codec, Packed};
-use crate::patching::{Base, Patched};
+use crate::packing::{Codec, Packed, PackedText, Packer};
+use crate::patching::{Base, Patched, patch_last};
 use crate::peek::{Head, Kept, MalformedObject};
 use crate::pool::{Common, Pool};
 
@@ -106,7 +107,7 @@ pub(crate) struct Record {
     decoded: Mutex<Option<Box<Decoded>>>,
     /// Set by each use of a decoded form, cleared by the budget's clock hand.
     used: AtomicBool,
-    /// What was decoded before, and possibly not kept: [`METADATA`] and [`OBJECT`]; and [`DELETED`].
+    /// [`METADATA`] and [`DELETED`].
     marks: AtomicU8,
 }
 
@@ -129,7 +130,7 @@ enum Form {
     /// By the codec of the record's context.
     Packed(Packed),
     /// As what is different from a packed text, by the same codec.
-    Patched(Box<Patched>),
+    Patched(Arc<Base>),
 }
 
 #[derive(Default)]
@@ -215,7 +216,7 @@ impl Record {
     fn build(
         known: Known<'_>,
         (text, metadata): (&[u8], &Range<usize>),
-        base: Option<&Base>,
+        base: Option<&Arc<Base>>,
         context: &Arc<Context>,
     ) -> Result<Self, MalformedObject> {
         let Known { uid, version, .. } = known;
@@ -226,30 +227,27 @@ impl Record {
             u8::try_from(part.len())
                 .map_err(|_| too_large("a uid or resource version of more than 255 bytes"))
         };
-        let place = |at: usize| u32::try_from(at).map_err(|_| too_large("an object of more than 4 GiB"));
+        let (uid_len, version_len) = (short(uid)?, short(version)?);
         // Put together in room that is too large, and copied: an allocator does not take back what is left over.
         let mut bytes = Vec::with_capacity(uid.len() + version.len() + text.len() / 8);
         bytes.extend_from_slice(uid.as_bytes());
         bytes.extend_from_slice(version.as_bytes());
-        let mut shorter = |codec: &Codec| {
-            let patched = base.and_then(|base| base.patch(codec, text, metadata, &mut bytes));
-            let patched = patched.map(|patched| Form::Patched(Box::new(patched)));
-            patched.or_else(|| codec.pack(text, metadata, &mut bytes).map(Form::Packed))
-        };
-        let form = match context.codec.as_ref().and_then(&mut shorter) {
-            Some(form) => form,
+        let short_form = shorten((text, metadata), base, context, &mut bytes);
+        let (form, bytes) = match short_form {
+            Some(kept) => kept,
             None => {
+                let place =
+                    |at: usize| u32::try_from(at).map_err(|_| too_large("an object of more than 4 GiB"));
+                let metadata = place(metadata.start)?..place(metadata.end)?;
                 bytes.extend_from_slice(text);
-                Form::Plain {
-                    metadata: place(metadata.start)?..place(metadata.end)?,
-                }
+                (Form::Plain { metadata }, Arc::from(&*bytes))
             }
         };
         let record = Self {
-            uid: short(uid)?,
-            version: short(version)?,
+            uid: uid_len,
+            version: version_len,
             key: known.key,
-            bytes: Arc::from(&*bytes),
+            bytes,
             form,
             common: known.common,
             generation: known.generation,
@@ -263,15 +261,22 @@ impl Record {
     }
 
     /// What other states of the object can be kept as differences from.
-    fn base(&self) -> Option<Base> {
+    fn base(&self) -> Option<Arc<Base>> {
         match &self.form {
             Form::Plain { .. } => None,
-            Form::Packed(packed) => Some(Base {
-                bytes: Arc::clone(&self.bytes),
-                from: u16::from(self.uid) + u16::from(self.version),
-                packed: *packed,
-            }),
-            Form::Patched(patched) => Some(patched.base().clone()),
+            Form::Packed(packed) => Some(Arc::new(Base::new(
+                self.packed_text(*packed),
+                &self.context.usage,
+            ))),
+            Form::Patched(base) => Some(Arc::clone(base)),
+        }
+    }
+
+    fn packed_text(&self, packed: Packed) -> PackedText {
+        PackedText {
+            bytes: Arc::clone(&self.bytes),
+            from: u16::from(self.uid) + u16::from(self.version),
+            packed,
         }
     }
 
@@ -290,11 +295,7 @@ impl Record {
     fn size(&self) -> usize {
         // Both are behind an `Arc`, which counts its holders.
         let counts = 4 * size_of::<usize>();
-        let form = match &self.form {
-            Form::Patched(patched) => patched.size(),
-            Form::Plain { .. } | Form::Packed(_) => 0,
-        };
-        size_of::<Self>() + counts + self.bytes.len() + self.key.name.len() + form
+        size_of::<Self>() + counts + self.bytes.len() + self.key.name.len()
     }
 
     pub(crate) fn key(&self) -> &ObjectKey {
@@ -354,7 +355,7 @@ impl Record {
         match &self.form {
             Form::Plain { .. } => self.kept().len(),
             Form::Packed(packed) => packed.text_len(),
-            Form::Patched(patched) => patched.text_len(),
+            Form::Patched(base) => self.patched(base).map_or(0, |patched| patched.text_len()),
         }
     }
 
@@ -362,8 +363,8 @@ impl Record {
     pub(crate) fn text(&self) -> Cow<'_, [u8]> {
         match &self.form {
             Form::Plain { .. } => Cow::Borrowed(self.kept()),
-            Form::Packed(packed) => Cow::Owned(self.unpack(|codec| codec.text(self.kept(), packed))),
-            Form::Patched(patched) => Cow::Owned(self.unpack(|codec| patched.text(codec, self.kept()))),
+            Form::Packed(packed) => Cow::Owned(self.unpack(|codec| codec.text(&self.packed_text(*packed)))),
+            Form::Patched(base) => Cow::Owned(self.unpack(|codec| self.patched(base)?.text(codec))),
         }
     }
 
@@ -376,7 +377,7 @@ impl Record {
         match &self.form {
             Form::Plain { metadata } => metadata.start as usize..metadata.end as usize,
             Form::Packed(packed) => packed.metadata(),
-            Form::Patched(patched) => patched.metadata(),
+            Form::Patched(base) => self.patched(base).map_or(0..0, |patched| patched.metadata()),
         }
     }
 
@@ -385,11 +386,16 @@ impl Record {
             Form::Plain { metadata } => {
                 Cow::Borrowed(&self.kept()[metadata.start as usize..metadata.end as usize])
             }
-            Form::Packed(packed) => Cow::Owned(self.unpack(|codec| codec.metadata(self.kept(), packed))),
-            Form::Patched(patched) => {
-                Cow::Owned(self.unpack(|codec| patched.metadata_text(codec, self.kept())))
+            Form::Packed(packed) => {
+                let text = self.packed_text(*packed);
+                Cow::Owned(self.unpack(|codec| codec.metadata(&text, <[u8]>::to_vec)))
             }
+            Form::Patched(base) => Cow::Owned(self.unpack(|codec| self.patched(base)?.metadata_text(codec))),
         }
+    }
+
+    fn patched<'a>(&'a self, base: &'a Base) -> io::Result<Patched<'a>> {
+        Patched::read(base, self.kept())
     }
 
     /// The text, as it is kept.
@@ -398,7 +404,7 @@ impl Record {
     }
 
     /// What cannot be unpacked would be a fault of this crate or of the memory: whoever decodes it gets an error.
-    fn unpack(&self, unpack: impl FnOnce(&Codec) -> std::io::Result<Vec<u8>>) -> Vec<u8> {
+    fn unpack(&self, unpack: impl FnOnce(&Codec) -> io::Result<Vec<u8>>) -> Vec<u8> {
         let text = self.context.codec.as_ref().map(unpack);
         text.and_then(|text| {
             text.inspect_err(|error| tracing::error!(key = %self.key, %error, "an object cannot be unpacked"))
@@ -423,7 +429,7 @@ impl Record {
             Arc::new(decode_metadata(str_of(&text)))
         });
         let (budget, bytes) = (&self.context.budget, self.decoded_bytes(Part::Metadata));
-        if budget.admits(Part::Metadata, bytes, self.was_asked(METADATA)) {
+        if budget.admits(Part::Metadata, bytes, self.had_metadata()) {
             let mut decoded = self.decoded.lock();
             let before = decoded
                 .get_or_insert_default()
@@ -455,9 +461,8 @@ impl Record {
         }
         let object = Arc::new(self.project::<K>()?);
         let (budget, part) = (&self.context.budget, Part::Object(wanted));
-        // A handler is shown every object, and mostly once; who looks one up comes back.
-        let comes_back = self.was_asked(OBJECT) || look == Look::Lookup;
-        if budget.admits(part, self.decoded_bytes(part), comes_back) {
+        // A handler is shown every object, and again when that changes; who looks one up comes back.
+        if budget.admits(part, self.decoded_bytes(part), look == Look::Lookup) {
             let mut decoded = self.decoded.lock();
             let objects = &mut decoded.get_or_insert_default().objects;
             let is_new = objects.iter().all(|(other, _)| *other != wanted);
@@ -500,9 +505,9 @@ impl Record {
         })
     }
 
-    /// Whether this was decoded before.
-    fn was_asked(&self, what: u8) -> bool {
-        self.marks.fetch_or(what, Ordering::Relaxed) & what != 0
+    /// Whether the metadata were decoded before.
+    fn had_metadata(&self) -> bool {
+        self.marks.fetch_or(METADATA, Ordering::Relaxed) & METADATA != 0
     }
 
     /// Whether a decoded form was used since this was last asked.
@@ -518,26 +523,52 @@ impl Record {
         }
     }
 
-    /// Drops a decoded form, and tells whether there was one.
-    pub(crate) fn evict(&self, part: Part) -> bool {
+    /// Takes a decoded form away, if there is one. Whoever gets it frees it: a decoded object can be large.
+    pub(crate) fn evict(&self, part: Part) -> Option<Arc<dyn Any + Send + Sync>> {
         let mut decoded = self.decoded.lock();
-        let Some(forms) = decoded.as_deref_mut() else {
-            return false;
-        };
-        let dropped = match part {
-            Part::Metadata => (forms.metadata.take(), None),
+        let forms = decoded.as_deref_mut()?;
+        let dropped: Option<Arc<dyn Any + Send + Sync>> = match part {
+            Part::Metadata => forms.metadata.take().map(|metadata| metadata as _),
             Part::Object(wanted) => {
                 let at = forms.objects.iter().position(|(other, _)| *other == wanted);
-                (None, at.map(|at| forms.objects.swap_remove(at)))
+                at.map(|at| forms.objects.swap_remove(at).1)
             }
         };
         if forms.metadata.is_none() && forms.objects.is_empty() {
             *decoded = None;
         }
-        // Freed after the lock: a decoded object can be large.
-        drop(decoded);
-        dropped.0.is_some() || dropped.1.is_some()
+        dropped
     }
+}
+
+/// Appends a text in the shortest form that takes little time, to what else a record keeps; `None`, and nothing appended, where it is to stay as it is.
+fn shorten(
+    (text, metadata): (&[u8], &Range<usize>),
+    base: Option<&Arc<Base>>,
+    context: &Context,
+    bytes: &mut Vec<u8>,
+) -> Option<(Form, Arc<[u8]>)> {
+    let codec = context.codec.as_ref()?;
+    if let Some(base) = base
+        && base.patch(codec, text, metadata, bytes).is_some()
+    {
+        return Some((Form::Patched(Arc::clone(base)), Arc::from(&**bytes)));
+    }
+    let others = |packer: &mut Packer| {
+        if let Some(base) = patch_last(packer, text, metadata, &context.usage, bytes) {
+            return Some((Form::Patched(base), Arc::from(&**bytes)));
+        }
+        let from = u16::try_from(bytes.len()).ok()?;
+        let packed = packer.pack(text, metadata, bytes)?;
+        let bytes: Arc<[u8]> = Arc::from(&**bytes);
+        packer.stored(PackedText {
+            bytes: Arc::clone(&bytes),
+            from,
+            packed,
+        });
+        Some((Form::Packed(packed), bytes))
+    };
+    codec.with_packer(others)?
 }
 
 impl Decoded {
@@ -568,11 +599,10 @@ impl fmt::Debug for Record {
     }
 }
 
-/// Bits of [`Record::marks`].
+/// Bits of [`Record::marks`]. The metadata were decoded before.
 const METADATA: u8 = 1;
-const OBJECT: u8 = 2;
 /// There is a deletion timestamp.
-const DELETED: u8 = 4;
+const DELETED: u8 = 2;
 
 /// How much larger than its JSON text a decoded object is, roughly: a measured pod of 10 KB took 80 KiB, one of 6 KB
 /// without managed fields 39.

@@ -10,8 +10,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::delta_fifo::DeltaFifo;
-use crate::packing::Codec;
-use crate::patching::Base;
+use crate::packing::{Codec, PackedText};
+use crate::patching::{Base, Patched, patch_last};
 use crate::{Cached, Compression};
 
 /// A pod of some 2 KB.
@@ -180,16 +180,20 @@ proptest! {
         let start = text.len() - metadata.len() - after.len();
         let place = start..start + metadata.len();
         let mut bytes = b"kept".to_vec();
-        match codec.pack(text.as_bytes(), &place, &mut bytes) {
+        match codec.with_packer(|packer| packer.pack(text.as_bytes(), &place, &mut bytes)).unwrap() {
             None => prop_assert_eq!(bytes, b"kept"),
             Some(packed) => {
+                let kept = |end: usize| PackedText { bytes: bytes[..end].into(), from: 4, packed };
                 prop_assert_eq!(packed.text_len(), text.len());
                 prop_assert_eq!(packed.metadata(), place.clone());
-                prop_assert_eq!(codec.text(&bytes[4..], &packed).unwrap(), text.as_bytes());
-                prop_assert_eq!(codec.metadata(&bytes[4..], &packed).unwrap(), metadata.as_bytes());
+                let whole = kept(bytes.len());
+                for _ in 0..2 {
+                    prop_assert_eq!(codec.metadata(&whole, <[u8]>::to_vec).unwrap(), metadata.as_bytes());
+                    prop_assert_eq!(codec.text(&whole).unwrap(), text.as_bytes());
+                }
                 // What is broken is an error, never a panic.
                 for cut in (4..bytes.len()).step_by(7) {
-                    prop_assert!(codec.text(&bytes[4..cut], &packed).is_err());
+                    prop_assert!(codec.text(&kept(cut)).is_err());
                 }
             }
         }
@@ -208,7 +212,11 @@ fn what_changes_little_is_kept_as_the_difference() {
     let store = store(Compression::Above(200_000));
     take_in(&store, (0..1000).map(|i| pod(i, 1)));
     let before = store.usage();
-    let key = ObjectKey::of(Some("n1"), "web-1");
+    // One that is packed by itself.
+    let key = |i: usize| ObjectKey::of(Some(&format!("n{}", i % 5)), &format!("web-{i}"));
+    let is_packed = |i: &usize| !store.get(&key(*i)).unwrap().is_patched();
+    let i = (0..1000).find(is_packed).unwrap();
+    let key = key(i);
     let long = "x".repeat(2000);
     let rows = [
         // Status, in place of `"app":"web"` among the labels, whether it is a patch.
@@ -223,7 +231,7 @@ fn what_changes_little_is_kept_as_the_difference() {
         (r#""phase":"Running""#, r#""app":"web""#, false),
     ];
     for (version, (status, labels, is_patch)) in (2..).zip(rows) {
-        let raw = changed(1, version, status, labels);
+        let raw = changed(i, version, status, labels);
         // As a watch has it, and as a list does.
         let raw = match version % 3 {
             0 => raw,
@@ -249,7 +257,7 @@ fn what_changes_little_is_kept_as_the_difference() {
         let cached: Cached<Pod> = Cached::new(record);
         let version = cached.metadata().resource_version.clone();
         assert_eq!(version.as_deref(), Some(cached.resource_version().as_str()));
-        assert_eq!(cached.object().unwrap().metadata.name.as_deref(), Some("web-1"));
+        assert_eq!(cached.object().unwrap().metadata.name.as_deref(), Some(&*key.name));
     }
     let after = store.usage();
     assert_eq!((after.objects, after.states), (1000, 1000));
@@ -275,25 +283,63 @@ proptest! {
             start..(start + place.1).min(text.len())
         };
         let mut bytes = b"uid".to_vec();
-        let packed = codec.pack(&before, &range(&before), &mut bytes).unwrap();
-        let base = Base { bytes: bytes.into(), from: 3, packed };
+        let usage = Arc::default();
         let mut pieces = b"kept".to_vec();
-        match base.patch(codec, &text, &range(&text), &mut pieces) {
+        // As another state of the same object, and as the object that comes next.
+        let (base, next) = codec.with_packer(|packer| {
+            let packed = packer.pack(&before, &range(&before), &mut bytes).unwrap();
+            let kept = PackedText { bytes: bytes.into(), from: 3, packed };
+            packer.stored(kept.clone());
+            let mut pieces = pieces.clone();
+            let next = patch_last(packer, &text, &range(&text), &usage, &mut pieces);
+            (Base::new(kept, &usage), next.map(|_| pieces))
+        }).unwrap();
+        let patched = base.patch(codec, &text, &range(&text), &mut pieces);
+        prop_assert_eq!(next.as_ref(), patched.map(|()| &pieces));
+        match patched {
             None => prop_assert_eq!(pieces, b"kept"),
-            Some(patched) => {
+            Some(()) => {
+                let patched = Patched::read(&base, &pieces[4..]).unwrap();
                 prop_assert_eq!(patched.text_len(), text.len());
                 prop_assert_eq!(patched.metadata(), range(&text));
                 prop_assert!(pieces.len() <= 4 + text.len() / 8);
-                prop_assert_eq!(&patched.text(codec, &pieces[4..]).unwrap(), &text);
-                prop_assert_eq!(patched.metadata_text(codec, &pieces[4..]).unwrap(), &text[range(&text)]);
+                prop_assert_eq!(patched.metadata_text(codec).unwrap(), &text[range(&text)]);
+                prop_assert_eq!(&patched.text(codec).unwrap(), &text);
                 // What is broken is an error or another text, never a panic.
                 for end in 4..pieces.len() {
-                    let _ = patched.text(codec, &pieces[4..end]);
-                    let _ = patched.metadata_text(codec, &pieces[4..end]);
+                    if let Ok(patched) = Patched::read(&base, &pieces[4..end]) {
+                        let _ = patched.text(codec);
+                        let _ = patched.metadata_text(codec);
+                    }
                 }
             }
         }
     }
+}
+
+#[test]
+fn what_is_like_the_object_before_it_is_kept_as_the_difference() {
+    let store = store(Compression::Above(200_000));
+    take_in(&store, (0..1000).map(|i| pod(i, 1)));
+    let before = store.usage();
+    let patched = |i: usize| {
+        let found = store.get(&ObjectKey::of(Some(&format!("n{}", i % 5)), &format!("web-{i}")));
+        let record = found.unwrap();
+        let text = String::from_utf8_lossy(&record.text()).into_owned();
+        (record.is_patched(), text)
+    };
+    let count = (0..1000).filter(|i| patched(*i).0).count();
+    assert!(count > 900, "{count}");
+    // What they are differences from stays as long as there is one of them, however the others go.
+    for left in [500, 3, 1] {
+        take_in(&store, (0..left).map(|i| pod(i, 1)));
+        for i in 0..left {
+            assert_eq!(patched(i).1, without_managed_fields(&pod(i, 1)));
+        }
+    }
+    assert!(store.usage().bytes < before.bytes / 100);
+    take_in(&store, std::iter::empty());
+    assert_eq!(store.usage().bytes, 0);
 }
 
 /// Readers see whole states and never wait: each batch changes all objects at once.

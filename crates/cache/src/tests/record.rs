@@ -262,10 +262,11 @@ fn what_is_shown_in_passing_is_kept_while_there_is_room() {
     let is_kept = |at: usize| Arc::ptr_eq(&first[at], &shown[at].object().unwrap());
     assert!((0..10).all(is_kept));
     assert!((10..20).all(|at| !is_kept(at)));
-    // Asked for again, or looked up, it stays in place of others.
-    let again = shown[20].object().unwrap();
-    assert!(Arc::ptr_eq(&again, &shown[20].object().unwrap()));
+    // Looked up, it stays in place of others, however often all are shown.
     let looked_up = objects[40].object().unwrap();
+    for _ in 0..3 {
+        shown.iter().for_each(|object| drop(object.object().unwrap()));
+    }
     assert!(Arc::ptr_eq(&looked_up, &objects[40].object().unwrap()));
 }
 
