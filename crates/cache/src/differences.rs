@@ -85,7 +85,7 @@ impl Edit<'_> {
         append_number(self.kept, into);
         append_number(self.cut, into);
         let is_digits = |put: &[u8]| put.iter().all(|byte| value(*byte).is_some());
-        if self.put.len() >= FEWEST_DIGITS && self.put.len() % 2 == 0 && is_digits(self.put) {
+        if self.put.len() >= FEWEST_DIGITS && self.put.len().is_multiple_of(2) && is_digits(self.put) {
             append_number(self.put.len() + 1, into);
             let pairs = self.put.chunks_exact(2);
             into.extend(pairs.map(|pair| value(pair[0]).unwrap_or(0) << 4 | value(pair[1]).unwrap_or(0)));

@@ -53,9 +53,10 @@ pub struct StoreOptions {
 
 /// Whether a store compresses its objects.
 ///
-/// It trains a dictionary on some of them, once. After that each object takes about 8 µs to pack, 2 µs to unpack, and a
-/// tenth of its size. One that keeps more than two thirds of its size stays as it is. A state that differs little from an earlier
-/// one is not packed again but kept as the difference, which takes some 130 bytes and what is new.
+/// It trains a dictionary on some of them, once. After that a pod of 5 KB takes about 8 µs to pack, 2 µs to unpack, and a
+/// tenth of its size. One that keeps more than two thirds of its size stays as it is. An object that differs little from the
+/// one before it, as the pods of one replica set do, or from an earlier state of itself is not packed but kept as the difference,
+/// which takes less than 1 µs and little more than what is new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     /// Once so many bytes of uncompressed text are in memory: small stores never are.
@@ -78,7 +79,8 @@ pub struct Usage {
     pub objects: usize,
     /// States of objects in memory: those in the store, and older ones that handlers or readers still hold.
     pub states: usize,
-    /// What these take, in bytes, but for decoded forms and for what they share.
+    /// What these take, in bytes, but for decoded forms, labels and owners: at most, since a packed object from which others are
+    /// different counts once more while there are such.
     pub bytes: usize,
     /// What their text would take uncompressed.
     pub text_bytes: usize,

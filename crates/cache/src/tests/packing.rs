@@ -185,7 +185,7 @@ proptest! {
             Some(packed) => {
                 let kept = |end: usize| PackedText { bytes: bytes[..end].into(), from: 4, packed };
                 prop_assert_eq!(packed.text_len(), text.len());
-                prop_assert_eq!(packed.metadata(), place.clone());
+                prop_assert_eq!(packed.metadata(), place);
                 let whole = kept(bytes.len());
                 for _ in 0..2 {
                     prop_assert_eq!(codec.metadata(&whole, <[u8]>::to_vec).unwrap(), metadata.as_bytes());
@@ -257,7 +257,10 @@ fn what_changes_little_is_kept_as_the_difference() {
         let cached: Cached<Pod> = Cached::new(record);
         let version = cached.metadata().resource_version.clone();
         assert_eq!(version.as_deref(), Some(cached.resource_version().as_str()));
-        assert_eq!(cached.object().unwrap().metadata.name.as_deref(), Some(&*key.name));
+        assert_eq!(
+            cached.object().unwrap().metadata.name.as_deref(),
+            Some(&*key.name)
+        );
     }
     let after = store.usage();
     assert_eq!((after.objects, after.states), (1000, 1000));
