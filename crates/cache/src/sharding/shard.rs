@@ -72,7 +72,7 @@ impl Drop for Handle {
 /// What handles, work and the task that keeps the lease share.
 pub(super) struct Shared {
     state: Mutex<State>,
-    /// Counts changes of what may be taken: of the ranges, and of times in which nothing might be.
+    /// The last of [`State::generation`] that was told of.
     generations: watch::Sender<u64>,
     /// Until when work may go on.
     terms: watch::Sender<Term>,
@@ -86,6 +86,8 @@ pub(super) struct Shared {
 #[derive(Default)]
 struct State {
     share: Share,
+    /// Counts changes of what may be taken: of the ranges, and of times in which nothing might be.
+    generation: u64,
     /// What is held, by the time since when it is held without a break.
     spells: Vec<Spell>,
     /// How much work there is on each key.
@@ -169,7 +171,7 @@ impl Shard {
     }
 
     pub(super) fn generation(&self) -> u64 {
-        *self.handle.shared.generations.borrow()
+        self.handle.shared.state.lock().generation
     }
 
     /// How the replica fares.
@@ -236,8 +238,9 @@ impl State {
         self.share.held.contains(key.hash()) && !self.is_over()
     }
 
-    /// After the share has changed, in this generation; `anew`: nothing was held meanwhile.
-    fn note_spells(&mut self, generation: u64, anew: bool) {
+    /// After the share has changed; `anew`: nothing was held meanwhile.
+    fn begin_generation(&mut self, anew: bool) -> u64 {
+        self.generation += 1;
         let held = &self.share.held;
         let mut gained = held.clone();
         self.spells.retain_mut(|spell| {
@@ -249,10 +252,11 @@ impl State {
         });
         if !gained.is_empty() {
             self.spells.push(Spell {
-                since: generation,
+                since: self.generation,
                 ranges: gained,
             });
         }
+        self.generation
     }
 }
 
@@ -281,11 +285,11 @@ impl Shared {
         let regained = over && !share.held.is_empty();
         let changed = regained || share.generation != state.share.generation;
         state.share = share;
-        if changed {
-            self.generations.send_modify(|generation| {
-                *generation += 1;
-                state.note_spells(*generation, over);
-            });
+        let generation = changed.then(|| state.begin_generation(over));
+        // Whoever looks at the last generation may ask for the share meanwhile, and is waited for.
+        drop(state);
+        if let Some(generation) = generation {
+            self.generations.send_modify(|last| *last = generation.max(*last));
         }
     }
 
@@ -510,6 +514,35 @@ pub(super) mod tests {
             assert_eq!((shard.owned_since(a), shard.owned_since(b)), *expect, "row {row}");
             assert_eq!(shard.generation(), row as u64 + 1);
         }
+    }
+
+    /// Who looks at the generation keeps a change of the share from being told of, and nobody from the share.
+    #[test]
+    fn a_look_at_the_generation_holds_nobody_up() {
+        const LIMIT: Duration = Duration::from_secs(60);
+        let a = key("n/a");
+        let mut hand = Hand::new();
+        let shard = hand.shard.clone();
+        let generations = shard.generations();
+        let looked_at = generations.borrow();
+        std::thread::scope(|scope| {
+            let setter = scope.spawn(|| hand.hold(&[a]));
+            let (answer, answered) = std::sync::mpsc::channel();
+            // Asks until the change is there.
+            let asks = shard.clone();
+            std::thread::spawn(move || {
+                while !asks.owns(a) {
+                    std::thread::yield_now();
+                }
+                answer.send(asks.generation())
+            });
+            let answered = answered.recv_timeout(LIMIT);
+            let told_of = *looked_at;
+            drop(looked_at);
+            setter.join().unwrap();
+            assert_eq!((answered, told_of), (Ok(1), 0));
+        });
+        assert_eq!(*generations.borrow(), 1);
     }
 
     #[tokio::test]
