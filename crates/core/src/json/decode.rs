@@ -15,7 +15,8 @@ use super::nesting::Nesting;
 ///
 /// Text that is meant for machines has few escapes and no lines, and strings are most of it: this reader finds their ends with the widest
 /// instructions there are, and looks at nothing else in them. Whatever it cannot make sense of, and whatever does not fit the type, it leaves to
-/// `serde_json`, so what is refused is refused with the words of that. Text within values that the type skips is not checked.
+/// `serde_json`, so what is refused is refused with the words of that, also where a type passes over errors of its parts. Text within values that the
+/// type skips is not checked.
 ///
 /// # Errors
 ///
@@ -25,10 +26,12 @@ pub fn decode<'de, T: Deserialize<'de>>(text: &'de str) -> serde_json::Result<T>
         text,
         at: 0,
         levels: LEVELS,
+        failed: false,
     };
     // Strings have no control characters, and who writes for machines puts none between them.
     if !has_control_characters(text)
         && let Ok(value) = T::deserialize(&mut reader)
+        && !reader.failed
         && reader.peek().is_none()
     {
         return Ok(value);
@@ -49,6 +52,8 @@ struct Reader<'de> {
     at: usize,
     /// How many levels more there may be.
     levels: u8,
+    /// There was an error. A type may have passed over it, and over where the library stands after one.
+    failed: bool,
 }
 
 /// Something is to be left to `serde_json`, which says what.
@@ -72,6 +77,24 @@ impl de::Error for Unusual {
 }
 
 impl<'de> Reader<'de> {
+    /// Nothing more is read, since where to go on is not known.
+    #[cold]
+    #[inline(never)]
+    fn fail(&mut self) -> Unusual {
+        self.failed = true;
+        self.at = self.text.len();
+        Unusual
+    }
+
+    /// What a visitor made of what it was given.
+    #[inline]
+    fn visited<T>(&mut self, value: Result<T>) -> Result<T> {
+        if value.is_err() {
+            self.fail();
+        }
+        value
+    }
+
     /// The next byte that is no blank, which stays where it is.
     #[inline]
     fn peek(&mut self) -> Option<u8> {
@@ -91,7 +114,7 @@ impl<'de> Reader<'de> {
             self.at += 1;
             Ok(())
         } else {
-            Err(Unusual)
+            Err(self.fail())
         }
     }
 
@@ -99,7 +122,7 @@ impl<'de> Reader<'de> {
     #[inline]
     fn begins_with(&mut self, is: impl FnOnce(u8) -> bool) -> Result<()> {
         let is_it = self.peek().is_some_and(is);
-        is_it.then_some(()).ok_or(Unusual)
+        is_it.then_some(()).ok_or_else(|| self.fail())
     }
 
     fn word(&mut self, word: &str) -> Result<()> {
@@ -108,105 +131,125 @@ impl<'de> Reader<'de> {
             self.at += word.len();
             Ok(())
         } else {
-            Err(Unusual)
+            Err(self.fail())
         }
+    }
+
+    fn visit_word<T>(&mut self, word: &str, visit: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.word(word)?;
+        let value = visit();
+        self.visited(value)
     }
 
     /// What a string says, with the quote next.
     #[inline]
     fn string(&mut self) -> Result<Cow<'de, str>> {
         let from = self.at + 1;
-        let inner = self.text.as_bytes().get(from..).ok_or(Unusual)?;
-        let length = memchr::memchr2(b'"', b'\\', inner).ok_or(Unusual)?;
+        let inner = self.text.as_bytes().get(from..).unwrap_or_default();
+        let length = memchr::memchr2(b'"', b'\\', inner).ok_or_else(|| self.fail())?;
         if inner[length] == b'"' {
             self.at = from + length + 1;
-            return self
-                .text
-                .get(from..from + length)
-                .map(Cow::Borrowed)
-                .ok_or(Unusual);
+            let text = self.text.get(from..from + length);
+            return text.map(Cow::Borrowed).ok_or_else(|| self.fail());
         }
         self.escaped()
     }
 
     #[inline]
     fn visit_string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
-        match self.string()? {
+        let value = match self.string()? {
             Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
             Cow::Owned(text) => visitor.visit_string(text),
-        }
+        };
+        self.visited(value)
+    }
+
+    /// A string that is the name of a variant.
+    fn visit_name<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        let value = visitor.visit_enum(self.string()?.into_deserializer());
+        self.visited(value)
     }
 
     #[cold]
     fn escaped(&mut self) -> Result<Cow<'de, str>> {
-        let rest = self.text.get(self.at..).ok_or(Unusual)?;
-        let end = string_end(rest).ok_or(Unusual)?;
+        let rest = self.rest();
+        let end = string_end(rest).ok_or_else(|| self.fail())?;
         self.at += end;
-        let text: String = serde_json::from_str(&rest[..end]).map_err(|_| Unusual)?;
-        Ok(Cow::Owned(text))
+        let text: Option<String> = serde_json::from_str(&rest[..end]).ok();
+        text.map(Cow::Owned).ok_or_else(|| self.fail())
+    }
+
+    /// The text that is not read yet.
+    #[inline]
+    fn rest(&self) -> &'de str {
+        self.text.get(self.at..).unwrap_or_default()
     }
 
     /// The text of a number.
-    fn number(&mut self) -> Result<&'de str> {
-        let rest = self.text.get(self.at..).ok_or(Unusual)?;
+    fn number(&mut self) -> &'de str {
+        let rest = self.rest();
         let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
         let end = rest.bytes().take_while(|byte| is_part(byte)).count();
         self.at += end;
-        Ok(&rest[..end])
+        &rest[..end]
     }
 
     fn visit_number<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
-        let text = self.number()?;
+        let text = self.number();
         let digits = text.strip_prefix('-').unwrap_or(text);
         let is_small = digits.len() < 19 && digits.bytes().all(|byte| byte.is_ascii_digit());
         let is_number = !digits.is_empty() && (digits.len() == 1 || !digits.starts_with('0'));
         if !is_small || !is_number || text == "-0" {
             // Whatever the library makes of one, which depends on its features.
             let mut number = serde_json::Deserializer::from_str(text);
-            let value = de::Deserializer::deserialize_any(&mut number, visitor).map_err(|_| Unusual)?;
-            return number.end().map(|()| value).map_err(|_| Unusual);
+            let value = de::Deserializer::deserialize_any(&mut number, visitor);
+            let value = value.and_then(|value| number.end().map(|()| value));
+            return value.map_err(|_| self.fail());
         }
         let value = digits
             .bytes()
-            .fold(0u64, |value, byte| value * 10 + u64::from(byte - b'0'));
-        if digits.len() == text.len() {
-            visitor.visit_u64(value)
+            .fold(0, |value, byte| value * 10 + i64::from(byte - b'0'));
+        let value = if digits.len() == text.len() {
+            visitor.visit_u64(value.unsigned_abs())
         } else {
-            visitor.visit_i64(i64::try_from(value).map_err(|_| Unusual)?.wrapping_neg())
-        }
+            visitor.visit_i64(-value)
+        };
+        self.visited(value)
     }
 
     /// Reads what is between the byte that is next and the one that closes it.
     #[inline]
     fn within<T>(&mut self, end: u8, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        self.levels = self.levels.checked_sub(1).ok_or(Unusual)?;
+        self.levels = self.levels.checked_sub(1).ok_or_else(|| self.fail())?;
         self.at += 1;
-        let value = read(self)?;
-        self.levels += 1;
-        self.take(end)?;
-        Ok(value)
+        let value = read(self);
+        if value.is_err() {
+            self.fail();
+        } else {
+            self.levels += 1;
+            self.take(end)?;
+        }
+        value
     }
 
     fn skip(&mut self) -> Result<()> {
-        let byte = self.peek().ok_or(Unusual)?;
-        match byte {
-            b'"' => {
-                let rest = self.text.get(self.at..).ok_or(Unusual)?;
-                self.at += string_end(rest).ok_or(Unusual)?;
-                Ok(())
+        let byte = self.peek().ok_or_else(|| self.fail())?;
+        let length = match byte {
+            b'"' => string_end(self.rest()),
+            b'{' | b'[' => Nesting::default().scan(self.rest().as_bytes()).ok().flatten(),
+            b't' => return self.word("true"),
+            b'f' => return self.word("false"),
+            b'n' => return self.word("null"),
+            _ => {
+                return if self.number().is_empty() {
+                    Err(self.fail())
+                } else {
+                    Ok(())
+                };
             }
-            b'{' | b'[' => {
-                let rest = self.text.as_bytes().get(self.at..).ok_or(Unusual)?;
-                self.at += Nesting::default().scan(rest).ok().flatten().ok_or(Unusual)?;
-                Ok(())
-            }
-            b't' => self.word("true"),
-            b'f' => self.word("false"),
-            b'n' => self.word("null"),
-            _ => self
-                .number()
-                .and_then(|text| if text.is_empty() { Err(Unusual) } else { Ok(()) }),
-        }
+        };
+        self.at += length.ok_or_else(|| self.fail())?;
+        Ok(())
     }
 }
 
@@ -225,7 +268,7 @@ macro_rules! only {
 macro_rules! unusual {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, _: V) -> Result<V::Value> {
-            Err(Unusual)
+            Err(self.fail())
         }
     )*};
 }
@@ -235,30 +278,30 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
 
     #[inline]
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        match self.peek().ok_or(Unusual)? {
+        match self.peek().ok_or_else(|| self.fail())? {
             b'"' => self.visit_string(visitor),
             b'{' => self.within(b'}', |reader| visitor.visit_map(Items { reader, first: true })),
             b'[' => self.within(b']', |reader| visitor.visit_seq(Items { reader, first: true })),
-            b't' => self.word("true").and_then(|()| visitor.visit_bool(true)),
-            b'f' => self.word("false").and_then(|()| visitor.visit_bool(false)),
-            b'n' => self.word("null").and_then(|()| visitor.visit_unit()),
+            b't' => self.visit_word("true", || visitor.visit_bool(true)),
+            b'f' => self.visit_word("false", || visitor.visit_bool(false)),
+            b'n' => self.visit_word("null", || visitor.visit_unit()),
             b'-' | b'0'..=b'9' => self.visit_number(visitor),
-            _ => Err(Unusual),
+            _ => Err(self.fail()),
         }
     }
 
     #[inline]
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         if self.peek() == Some(b'n') {
-            self.word("null")?;
-            visitor.visit_none()
-        } else {
-            visitor.visit_some(self)
+            return self.visit_word("null", || visitor.visit_none());
         }
+        visitor.visit_some(self)
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value> {
-        visitor.visit_newtype_struct(self)
+        // The library reads some of these by their name, and their visitors refuse them here.
+        let value = visitor.visit_newtype_struct(&mut *self);
+        self.visited(value)
     }
 
     fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value> {
@@ -294,10 +337,11 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
             return self.deserialize_seq(visitor);
         }
         self.begins_with(|byte| byte == b'"')?;
-        match self.string()? {
+        let value = match self.string()? {
             Cow::Borrowed(text) => visitor.visit_borrowed_bytes(text.as_bytes()),
             Cow::Owned(text) => visitor.visit_bytes(text.as_bytes()),
-        }
+        };
+        self.visited(value)
     }
 
     fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
@@ -314,7 +358,6 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
         deserialize_u16: b'-' | b'0'..=b'9',
         deserialize_u32: b'-' | b'0'..=b'9',
         deserialize_u64: b'-' | b'0'..=b'9',
-        deserialize_f32: b'-' | b'0'..=b'9',
         deserialize_f64: b'-' | b'0'..=b'9',
         deserialize_char: b'"',
         deserialize_str: b'"',
@@ -325,11 +368,13 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
         deserialize_map: b'{',
     }
 
-    unusual! { deserialize_i128 deserialize_u128 }
+    // What a visitor is given has no room for the first two; the library may be told to round to the last at once, and not by way of an `f64`.
+    unusual! { deserialize_i128 deserialize_u128 deserialize_f32 }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
         self.skip()?;
-        visitor.visit_unit()
+        let value = visitor.visit_unit();
+        self.visited(value)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -338,10 +383,10 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        match self.peek().ok_or(Unusual)? {
-            b'"' => visitor.visit_enum(self.string()?.into_deserializer()),
+        match self.peek().ok_or_else(|| self.fail())? {
+            b'"' => self.visit_name(visitor),
             b'{' => self.within(b'}', |reader| visitor.visit_enum(Tagged(reader))),
-            _ => Err(Unusual),
+            _ => Err(self.fail()),
         }
     }
 }
@@ -356,9 +401,12 @@ impl Items<'_, '_> {
     /// Whether there is another one, whose first byte is next.
     #[inline]
     fn has_next(&mut self, end: u8) -> Result<bool> {
-        let byte = self.reader.peek().ok_or(Unusual)?;
-        if byte == end {
-            return Ok(false);
+        match self.reader.peek() {
+            Some(byte) if byte == end => return Ok(false),
+            Some(_) => {}
+            // Who passes over errors would ask for ever.
+            None if self.reader.failed => return Ok(false),
+            None => return Err(self.reader.fail()),
         }
         if !std::mem::take(&mut self.first) {
             self.reader.take(b',')?;
@@ -402,6 +450,12 @@ impl<'de> SeqAccess<'de> for Items<'_, 'de> {
 /// The name of a member. Keys that are no strings are left to `serde_json`.
 struct Key<'r, 'de>(&'r mut Reader<'de>);
 
+impl Key<'_, '_> {
+    fn fail(self) -> Unusual {
+        self.0.fail()
+    }
+}
+
 impl<'de> de::Deserializer<'de> for Key<'_, 'de> {
     type Error = Unusual;
 
@@ -411,11 +465,13 @@ impl<'de> de::Deserializer<'de> for Key<'_, 'de> {
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value> {
-        visitor.visit_newtype_struct(self)
+        let value = visitor.visit_newtype_struct(Key(&mut *self.0));
+        self.0.visited(value)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value> {
-        visitor.visit_some(self)
+        let value = visitor.visit_some(Key(&mut *self.0));
+        self.0.visited(value)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -424,7 +480,7 @@ impl<'de> de::Deserializer<'de> for Key<'_, 'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        visitor.visit_enum(self.0.string()?.into_deserializer())
+        self.0.visit_name(visitor)
     }
 
     // The library reads these out of the string.

@@ -35,6 +35,43 @@ struct Flat {
     others: BTreeMap<String, Value>,
 }
 
+/// Passes over errors of its part.
+#[derive(Debug, PartialEq)]
+struct Lenient<T>(Option<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Lenient<T> {
+    fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(Self(T::deserialize(from).ok()))
+    }
+}
+
+/// Passes over errors of its elements, and asks for more of them.
+#[derive(Debug, PartialEq)]
+struct Insistent<T>(Vec<Option<T>>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Insistent<T> {
+    fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Elements<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Elements<T> {
+            type Value = Insistent<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Insistent<T>, A::Error> {
+                let mut all = Vec::new();
+                while let Some(element) = seq.next_element().map_or(Some(None), |element| element.map(Some)) {
+                    all.push(element);
+                    assert!(all.len() < 20, "it goes on for ever");
+                }
+                Ok(Insistent(all))
+            }
+        }
+        from.deserialize_seq(Elements(std::marker::PhantomData))
+    }
+}
+
 /// Whatever a deserializer gives when it is asked for something: the name of that, and how it was given.
 #[derive(Debug)]
 struct Asked<const WHAT: usize>(#[expect(dead_code, reason = "printed")] String);
@@ -300,6 +337,65 @@ fn every_type_is_decoded_as_the_library_does() {
         check::<f32>(text);
         check::<f64>(text);
         check::<()>(text);
+        check_lenient(text);
+    }
+}
+
+fn check_lenient(text: &str) {
+    check::<Lenient<Value>>(text);
+    check::<Lenient<Kind>>(text);
+    check::<Lenient<Either>>(text);
+    check::<Lenient<Flat>>(text);
+    check::<Lenient<&RawValue>>(text);
+    check::<Vec<Lenient<&RawValue>>>(text);
+    check::<Vec<Lenient<u8>>>(text);
+    check::<Vec<Lenient<f32>>>(text);
+    check::<Vec<Lenient<Wrapped>>>(text);
+    check::<Lenient<Vec<Lenient<(u8, String)>>>>(text);
+    check::<BTreeMap<String, Lenient<Option<bool>>>>(text);
+    check::<BTreeMap<String, Lenient<BTreeMap<u8, Lenient<String>>>>>(text);
+}
+
+#[test]
+fn an_error_that_a_type_passes_over_is_one() {
+    // The library goes on where it stands, and may not make sense of what is there.
+    assert!(decode::<Lenient<String>>(r#""\q""#).is_err());
+    assert!(decode::<Lenient<u8>>("01").is_err());
+    assert!(decode::<Vec<Lenient<Vec<u8>>>>("[[300]").is_err());
+    assert_eq!(
+        decode::<Vec<Lenient<u8>>>(r#"[1,"x",300]"#).unwrap(),
+        [Lenient(Some(1)), Lenient(None), Lenient(None)],
+    );
+    for text in ["[]", "[1,2]", "[0.1,2]", r#"["x",1,true]"#, r#"[300,"\u0041"]"#] {
+        check::<Insistent<u8>>(text);
+        check::<Insistent<f32>>(text);
+    }
+    let texts = [
+        r#""\q""#,
+        r#"["\q"]"#,
+        r#"{"a":"\q","b":true}"#,
+        "01",
+        "[01]",
+        "[1e999]",
+        "[[300]",
+        "[[300],[1]]",
+        "[[300,[1]],2]",
+        r#"["x",1,"y"]"#,
+        r#"[[1,"x"],[1],[1,"x",2],["x",1]]"#,
+        r#"{"a":nul,"b":true}"#,
+        r#"{"a":null,"b":[true],"c":true}"#,
+        r#"{"a":{"1":"x","y":"z"},"b":{"2":3}}"#,
+        r#"{"a":{"1":"x","y":{"b":{"2":"x"}}"#,
+        r#"["Unit","Other",{"Newtype":300},{"Newtype":1}]"#,
+        r#"[{"Newtype":300,"Tuple":[1,"x"]}]"#,
+        r#"[{"Struct":{"a":1}}"#,
+        "[0.1,0.30000001192092896,16777217,1e39]",
+        "[+1]",
+        "[x",
+        "[x]",
+    ];
+    for text in texts {
+        check_lenient(text);
     }
 }
 
@@ -364,5 +460,6 @@ proptest! {
         check::<Value>(&text);
         check::<BTreeMap<String, Either>>(&text);
         check::<Vec<Flat>>(&text);
+        check_lenient(&text);
     }
 }
