@@ -7,8 +7,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::root;
 
 /// The targets, by name (`fuzz/targets`).
-const TARGETS: [&str; 7] = [
+const TARGETS: [&str; 8] = [
     "apply",
+    "decode",
     "field_sets",
     "lists",
     "patches",
