@@ -329,7 +329,9 @@ impl Packer {
             frame,
             ..
         } = self;
-        if [metadata, rest, frame].into_iter().any(forget_large) {
+        forget_large(frame);
+        let [metadata, rest] = [metadata, rest].map(forget_large);
+        if metadata || rest {
             self.last = None;
         }
     }
@@ -404,7 +406,9 @@ impl Unpacker {
             frame,
             ..
         } = self;
-        if [metadata, rest, frame].into_iter().any(forget_large) {
+        forget_large(frame);
+        let [metadata, rest] = [metadata, rest].map(forget_large);
+        if metadata || rest {
             self.of = [None, None];
         }
     }

@@ -49,6 +49,9 @@ impl Base {
         metadata: &Range<usize>,
         into: &mut Vec<u8>,
     ) -> Option<()> {
+        if text.len() < LEAST_TEXT_BYTES {
+            return None;
+        }
         let patch = |known: &[u8], rest: &[u8]| patch(&self.text.packed, known, rest, text, metadata, into);
         codec.parts(&self.text, patch).ok()?
     }
@@ -73,6 +76,9 @@ pub(crate) fn patch_last(
     usage: &Arc<Usage>,
     into: &mut Vec<u8>,
 ) -> Option<Arc<Base>> {
+    if text.len() < LEAST_TEXT_BYTES {
+        return None;
+    }
     let patch = |packed: &Packed, known: &[u8], rest: &[u8]| patch(packed, known, rest, text, metadata, into);
     let (base, ()) = packer.last(patch, usage)?;
     Some(base)
@@ -86,9 +92,6 @@ fn patch(
     metadata: &Range<usize>,
     into: &mut Vec<u8>,
 ) -> Option<()> {
-    if text.len() < LEAST_TEXT_BYTES {
-        return None;
-    }
     let most = (text.len() / MOST_NEW_PARTS).min(MOST_NEW_BYTES);
     let (before, after) = base_rest.split_at_checked(base.metadata().start)?;
     // Watches tell the kind there, and lists do not.
