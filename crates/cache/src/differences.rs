@@ -36,6 +36,10 @@ pub(crate) fn append(old: &[u8], new: &[u8], most_bytes: usize, into: &mut Vec<u
     while !old.is_empty() || !new.is_empty() {
         let (cut, put) = meeting(old, new);
         cut_bytes += cut;
+        // Digits take half their length.
+        if into.len() + put / 2 > most {
+            return None;
+        }
         Edit {
             kept,
             cut,

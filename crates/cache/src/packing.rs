@@ -96,10 +96,15 @@ struct Last {
 struct Unpacker {
     decompressor: Decompressor<'static>,
     frame: Vec<u8>,
-    metadata: Vec<u8>,
-    rest: Vec<u8>,
-    /// Whose text the metadata and the rest are: many are differences from the same.
-    of: [Option<Arc<[u8]>>; 2],
+    metadata: Unpacked,
+    rest: Unpacked,
+}
+
+/// A part of a text, and of which: many are differences from the same.
+#[derive(Default)]
+struct Unpacked {
+    text: Vec<u8>,
+    of: Option<Arc<[u8]>>,
 }
 
 impl Codec {
@@ -170,7 +175,7 @@ impl Codec {
         self.with_unpacker(text, |unpacker| {
             unpacker.metadata(text)?;
             unpacker.rest(text)?;
-            Ok(show(&unpacker.metadata, &unpacker.rest))
+            Ok(show(&unpacker.metadata.text, &unpacker.rest.text))
         })
     }
 
@@ -357,80 +362,65 @@ impl Unpacker {
         Ok(Self {
             decompressor: Decompressor::with_dictionary(dictionary)?,
             frame: Vec::new(),
-            metadata: Vec::new(),
-            rest: Vec::new(),
-            of: [None, None],
+            metadata: Unpacked::default(),
+            rest: Unpacked::default(),
         })
     }
 
     fn has(&self, text: &PackedText) -> bool {
-        is_of(&self.of[0], text)
+        self.metadata.is_of(text)
     }
 
     fn metadata(&mut self, text: &PackedText) -> io::Result<&[u8]> {
-        if !is_of(&self.of[0], text) {
-            self.of[0] = None;
-            let length = text.packed.metadata as usize;
-            unpack(
-                &mut self.decompressor,
-                text.frames()?.0,
-                length,
-                &mut self.frame,
-                &mut self.metadata,
-            )?;
-            self.of[0] = Some(Arc::clone(&text.bytes));
-        }
-        Ok(&self.metadata)
+        let (frame, length) = (text.frames()?.0, text.packed.metadata);
+        self.metadata
+            .unpack(text, frame, length, &mut self.decompressor, &mut self.frame)
     }
 
     fn rest(&mut self, text: &PackedText) -> io::Result<&[u8]> {
-        if !is_of(&self.of[1], text) {
-            self.of[1] = None;
-            let length = text.packed.rest as usize;
-            unpack(
-                &mut self.decompressor,
-                text.frames()?.1,
-                length,
-                &mut self.frame,
-                &mut self.rest,
-            )?;
-            self.of[1] = Some(Arc::clone(&text.bytes));
-        }
-        Ok(&self.rest)
+        let (frame, length) = (text.frames()?.1, text.packed.rest);
+        self.rest
+            .unpack(text, frame, length, &mut self.decompressor, &mut self.frame)
     }
 
     fn forget_large(&mut self) {
-        let Self {
-            metadata,
-            rest,
-            frame,
-            ..
-        } = self;
-        forget_large(frame);
-        let [metadata, rest] = [metadata, rest].map(forget_large);
-        if metadata || rest {
-            self.of = [None, None];
+        forget_large(&mut self.frame);
+        for part in [&mut self.metadata, &mut self.rest] {
+            if forget_large(&mut part.text) {
+                part.of = None;
+            }
         }
     }
 }
 
-fn is_of(of: &Option<Arc<[u8]>>, text: &PackedText) -> bool {
-    of.as_ref().is_some_and(|of| Arc::ptr_eq(of, &text.bytes))
-}
+impl Unpacked {
+    fn is_of(&self, text: &PackedText) -> bool {
+        self.of.as_ref().is_some_and(|of| Arc::ptr_eq(of, &text.bytes))
+    }
 
-/// Puts the text of a frame in place of what was in `into`.
-fn unpack(
-    decompressor: &mut Decompressor<'_>,
-    frame: &[u8],
-    length: usize,
-    buffer: &mut Vec<u8>,
-    into: &mut Vec<u8>,
-) -> io::Result<()> {
-    replace(buffer, [&MAGIC, frame]);
-    into.clear();
-    into.reserve(length);
-    decompressor.decompress_to_buffer(buffer, into)?;
-    Ok(())
+    /// The text of a frame, which is one of those of `text`, unless it is here already.
+    fn unpack(
+        &mut self,
+        text: &PackedText,
+        frame: &[u8],
+        length: u32,
+        decompressor: &mut Decompressor<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> io::Result<&[u8]> {
+        if !self.is_of(text) {
+            self.of = None;
+            let length = length as usize;
+            replace(buffer, [&MAGIC, frame]);
+            self.text.clear();
+            self.text.reserve(length);
+            decompressor.decompress_to_buffer(buffer, &mut self.text)?;
+            if self.text.len() != length {
+                return Err(broken());
+            }
+            self.of = Some(Arc::clone(&text.bytes));
+        }
+        Ok(&self.text)
+    }
 }
 
 fn replace(buffer: &mut Vec<u8>, parts: [&[u8]; 2]) {

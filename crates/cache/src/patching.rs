@@ -99,6 +99,7 @@ fn patch(
     if has_other && metadata.start > most {
         return None;
     }
+    let unused = if has_other { before.len() } else { 0 };
     let begin = into.len();
     let mut write = || {
         append_number(2 * metadata.start + usize::from(has_other), into);
@@ -111,7 +112,7 @@ fn patch(
         let cut = append(base_metadata, &text[metadata.clone()], most, &mut edits)?;
         append_number(edits.len(), into);
         into.extend_from_slice(&edits);
-        let cut = cut + append(after, &text[metadata.end..], most, into)?;
+        let cut = cut + append(after, &text[metadata.end..], most, into)? + unused;
         (into.len() - begin <= most && cut <= text.len() / MOST_CUT_PARTS).then_some(())
     };
     let written = write();
@@ -175,7 +176,7 @@ impl<'a> Patched<'a> {
             text.extend_from_slice(self.before.unwrap_or(before));
             apply(metadata, self.metadata, &mut text)?;
             apply(after, self.after, &mut text)?;
-            Ok(text)
+            of_length(text, self.text_len)
         })?
     }
 
@@ -184,7 +185,7 @@ impl<'a> Patched<'a> {
         codec.metadata(&self.base.text, |metadata| {
             let mut text = self.room(self.place.len());
             apply(metadata, self.metadata, &mut text)?;
-            Ok(text)
+            of_length(text, self.place.len())
         })?
     }
 
@@ -192,5 +193,14 @@ impl<'a> Patched<'a> {
     fn room(&self, length: usize) -> Vec<u8> {
         let most = self.base.text.packed.text_len() + 2 * (self.metadata.len() + self.after.len());
         Vec::with_capacity(length.min(most))
+    }
+}
+
+/// The text, if it is as long as was noted.
+fn of_length(text: Vec<u8>, length: usize) -> io::Result<Vec<u8>> {
+    if text.len() == length {
+        Ok(text)
+    } else {
+        Err(broken())
     }
 }

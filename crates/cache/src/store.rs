@@ -79,8 +79,8 @@ pub struct Usage {
     pub objects: usize,
     /// States of objects in memory: those in the store, and older ones that handlers or readers still hold.
     pub states: usize,
-    /// What these take, in bytes, but for decoded forms, labels and owners: at most, since a packed object from which others are
-    /// different counts once more while there are such.
+    /// What these take, in bytes, but for decoded forms, labels and owners: at most, since a packed object counts once more for each
+    /// time that others were found to be different from it, as long as these are there.
     pub bytes: usize,
     /// What their text would take uncompressed.
     pub text_bytes: usize,
@@ -349,11 +349,13 @@ impl Store {
         if !self.is_trained.swap(false, Ordering::Acquire) {
             return;
         }
-        let plain: Vec<_> = snapshot
+        let mut plain: Vec<_> = snapshot
             .iter()
             .filter(|record| record.is_plain())
             .cloned()
             .collect();
+        // Each is compared with the one before it, and those of one owner are alike.
+        plain.sort_unstable_by(|a, b| a.key().cmp(b.key()));
         for record in plain {
             snapshot.swap(self.packed(record));
         }

@@ -336,7 +336,7 @@ fn what_is_like_the_object_before_it_is_kept_as_the_difference() {
     // What they are differences from stays as long as there is one of them, however the others go.
     for left in [500, 3, 1] {
         take_in(&store, (0..left).map(|i| pod(i, 1)));
-        for i in 0..left {
+        for i in (0..left).rev() {
             assert_eq!(patched(i).1, without_managed_fields(&pod(i, 1)));
         }
     }
