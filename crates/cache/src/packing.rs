@@ -140,6 +140,19 @@ impl Codec {
         self.dictionary.len()
     }
 
+    /// What the buffers take that are kept for the next object.
+    #[cfg(test)]
+    pub(crate) fn buffer_bytes(&self) -> usize {
+        let (packers, unpackers) = (self.packers.lock(), self.unpackers.lock());
+        let packing = packers
+            .iter()
+            .flat_map(|one| [&one.metadata, &one.rest, &one.frame]);
+        let unpacking = unpackers
+            .iter()
+            .flat_map(|one| [&one.metadata.text, &one.rest.text, &one.frame]);
+        packing.chain(unpacking).map(Vec::capacity).sum()
+    }
+
     /// Works with a packer that nobody else works with meanwhile; `None` if there is no memory for one.
     pub(crate) fn with_packer<T>(&self, work: impl FnOnce(&mut Packer) -> T) -> Option<T> {
         let kept = self.packers.lock().pop();

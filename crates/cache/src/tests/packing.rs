@@ -164,12 +164,12 @@ fn few_or_equal_objects_teach_nothing_and_do_no_harm() {
     }
 }
 
-static CODEC: LazyLock<Codec> = LazyLock::new(|| {
-    let texts: Vec<_> = (0..60)
-        .map(|i| (Cow::Owned(pod(i, 1).into_bytes()), 12..100))
-        .collect();
-    Codec::train(&texts).unwrap()
-});
+fn samples() -> Vec<(Cow<'static, [u8]>, std::ops::Range<usize>)> {
+    let text = |i: usize| (Cow::Owned(pod(i, 1).into_bytes()), 12..100);
+    (0..60).map(text).collect()
+}
+
+static CODEC: LazyLock<Codec> = LazyLock::new(|| Codec::train(&samples()).unwrap());
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
@@ -343,6 +343,73 @@ fn what_is_like_the_object_before_it_is_kept_as_the_difference() {
     assert!(store.usage().bytes < before.bytes / 100);
     take_in(&store, std::iter::empty());
     assert_eq!(store.usage().bytes, 0);
+}
+
+/// Packs a text, whose metadata are there, and notes it as the last.
+fn packed(codec: &Codec, text: &str, metadata: std::ops::Range<usize>) -> PackedText {
+    let stored = codec.with_packer(|packer| {
+        let mut bytes = Vec::new();
+        let packed = packer.pack(text.as_bytes(), &metadata, &mut bytes).unwrap();
+        let text = PackedText {
+            bytes: bytes.into(),
+            from: 0,
+            packed,
+        };
+        packer.stored(text.clone());
+        text
+    });
+    stored.unwrap()
+}
+
+#[test]
+fn a_base_counts_once_for_all_that_are_different_from_it() {
+    let codec = Codec::train(&samples()).unwrap();
+    let usage = Arc::default();
+    let base = packed(&codec, &pod(1, 1), 12..100);
+    let next = |i: usize| {
+        let text = pod(i, 1);
+        let patch = |packer: &mut _| {
+            patch_last(packer, text.as_bytes(), &(12..100), &usage, &mut Vec::new()).unwrap()
+        };
+        codec.with_packer(patch).unwrap()
+    };
+    let count = || usage.bytes.load(Ordering::Relaxed);
+    let one = next(2);
+    let bytes = count();
+    assert!(
+        bytes > base.bytes.len() && bytes < base.bytes.len() + 100,
+        "{bytes}"
+    );
+    let other = next(3);
+    assert!(Arc::ptr_eq(&one, &other));
+    assert_eq!(count(), bytes);
+    drop(one);
+    assert_eq!(count(), bytes);
+    drop(other);
+    assert_eq!(count(), 0);
+}
+
+#[test]
+fn large_objects_leave_no_large_buffers() {
+    let codec = Codec::train(&samples()).unwrap();
+    let small = packed(&codec, &pod(1, 1), 12..100);
+    let part = |begin: usize| {
+        (begin..begin + 30_000)
+            .map(|i| format!("{i},"))
+            .collect::<String>()
+    };
+    let text = part(0) + &part(30_000);
+    let large = packed(&codec, &text, 5..text.len() / 2);
+    for _ in 0..2 {
+        assert_eq!(codec.text(&small).unwrap(), pod(1, 1).as_bytes());
+        assert_eq!(codec.text(&large).unwrap(), text.as_bytes());
+        assert_eq!(
+            codec.metadata(&large, <[u8]>::to_vec).unwrap(),
+            &text.as_bytes()[5..text.len() / 2]
+        );
+    }
+    let bytes = codec.buffer_bytes();
+    assert!(bytes < 64 << 10, "{bytes}");
 }
 
 /// Readers see whole states and never wait: each batch changes all objects at once.
