@@ -29,8 +29,9 @@ pub struct RateLimit {
 /// Requests pass in the order in which they came; the place of one that is given up
 /// is free again if nobody stands behind it.
 ///
-/// Each [`MetricsLayer`](super::MetricsLayer) of the same service is told how long requests waited, on whichever side of this layer it
-/// is.
+/// Unless this layer has metrics of its own, each [`MetricsLayer`](super::MetricsLayer) of the same service is told how long requests
+/// waited, on whichever side it is; nobody is told of requests that were given up while they waited. To a layer of metrics further out
+/// the wait is a part of the request's duration.
 #[derive(Clone)]
 pub struct RateLimitLayer {
     bucket: Arc<Mutex<Bucket>>,
@@ -52,9 +53,7 @@ impl RateLimitLayer {
         self.metrics = Some(metrics);
         self
     }
-}
 
-impl RateLimitLayer {
     /// Tells of a wait that is over: those further out at once, those further in when the request comes to them.
     fn tell(&self, request: &mut Request<Body>, wait: Duration) {
         let observe = |metrics: &Arc<dyn RestMetrics>| {

@@ -16,8 +16,8 @@
 //! are those of controllers.
 //!
 //! Counters never go back. What a manager has counted stays when it ends, and the next of the same names goes on from there; its
-//! gauges end with it. An informer that only a runnable had and let go of takes along what it has counted since numbers were last read,
-//! and more where another informer of the resource counts meanwhile.
+//! gauges end with it. An informer that only a runnable had takes along what it has counted since numbers were last read when the
+//! runnable lets go of it or ends, and more where another informer of the resource counts meanwhile.
 //!
 //! What happens is counted when it happens, what is looked at is read while the text is written. A key of a queue costs a tenth of
 //! a microsecond more with metrics than without.
@@ -44,7 +44,7 @@ pub(crate) use self::running::Running;
 pub const CONTENT_TYPE: &str = prometheus_client::encoding::prometheus_text::CONTENT_TYPE;
 
 /// Most priorities of a queue that have a series of their own; what is ready with others is one series, whose `priority` is
-/// [`OTHER_PRIORITIES`]. Once there, a series stays for as long as there is a queue of its name, and says 0 while it has no keys.
+/// [`OTHER_PRIORITIES`]. Once there, a series comes with every later queue of its name, and says 0 while it has no keys.
 /// (controller-runtime PR 3419.)
 pub const MAX_PRIORITIES: usize = 25;
 

@@ -108,7 +108,7 @@ const RETRIES: Metric = Metric {
 };
 const DURATION: Metric = Metric {
     name: names::DURATION,
-    help: "Time until the head of the answer came",
+    help: "Time until the head of the answer came or the request was given up",
     kind: Kind::Histogram,
 };
 const REQUEST_SIZE: Metric = Metric {

@@ -372,3 +372,15 @@ fn versions_keep_their_last_digits() {
         assert_eq!(running::last_digits(&version), expect, "{version:?}");
     }
 }
+
+#[test]
+fn sums_of_seconds_are_the_same_in_any_order() {
+    // Sums of these three differ by their last digit, as they are.
+    let times = [4.91, 1.749, 0.938].map(Duration::from_secs_f64);
+    let [a, b, c] = times.map(|time| time.as_secs_f64());
+    assert!((a + b) + c != b + (c + a));
+    let [a, b, c] = times.map(super::running::exact_seconds);
+    assert_eq!((a + b) + c, b + (c + a));
+    let most = times.iter().sum::<Duration>().as_secs_f64();
+    assert!(a + b + c <= most && a + b + c > most - 4e-6);
+}
