@@ -4,6 +4,7 @@
 //! server and several clients is ready in under a millisecond.
 
 pub(crate) mod der;
+mod ecdsa;
 mod request;
 mod subject;
 

@@ -4,6 +4,7 @@
 //! clients.
 
 use super::der::SEQUENCE;
+use super::ecdsa::{self, Digest};
 #[cfg(all(feature = "aws-lc-rs", not(feature = "ring")))]
 use aws_lc_rs::signature;
 #[cfg(feature = "ring")]
@@ -11,10 +12,9 @@ use ring::signature;
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::der_parser::oid;
 use x509_parser::oid_registry::{
-    OID_EC_P256, OID_KEY_TYPE_EC_PUBLIC_KEY, OID_NIST_EC_P384, OID_NIST_EC_P521, OID_PKCS1_MD5WITHRSAENC,
-    OID_PKCS1_RSAENCRYPTION, OID_PKCS1_SHA1WITHRSA, OID_PKCS1_SHA256WITHRSA, OID_PKCS1_SHA384WITHRSA,
-    OID_PKCS1_SHA512WITHRSA, OID_SIG_ECDSA_WITH_SHA256, OID_SIG_ECDSA_WITH_SHA384, OID_SIG_ECDSA_WITH_SHA512,
-    OID_SIG_ED25519, Oid,
+    OID_KEY_TYPE_EC_PUBLIC_KEY, OID_PKCS1_MD5WITHRSAENC, OID_PKCS1_RSAENCRYPTION, OID_PKCS1_SHA1WITHRSA,
+    OID_PKCS1_SHA256WITHRSA, OID_PKCS1_SHA384WITHRSA, OID_PKCS1_SHA512WITHRSA, OID_SIG_ECDSA_WITH_SHA256,
+    OID_SIG_ECDSA_WITH_SHA384, OID_SIG_ECDSA_WITH_SHA512, OID_SIG_ED25519, Oid,
 };
 use x509_parser::prelude::FromDer as _;
 use x509_parser::public_key::RSAPublicKey;
@@ -30,9 +30,21 @@ pub enum RequestError {
         /// What is wrong with them.
         why: &'static str,
     },
+    /// The key does not say on which curve it is.
+    #[error("x509: invalid ECDSA parameters")]
+    NoCurve,
     /// The key is on a curve that certificates do not use.
     #[error("x509: unsupported elliptic curve")]
     UnknownCurve,
+    /// The key is a point that is compressed, or none.
+    #[error("ecdsa: invalid uncompressed public key")]
+    CompressedPoint,
+    /// The key is no point of its curve.
+    #[error("{curve} point not on curve")]
+    NotOnCurve {
+        /// The name of the curve.
+        curve: &'static str,
+    },
     /// The key is too short to be trusted.
     #[error(
         "crypto/rsa: {bits}-bit keys are insecure (see https://go.dev/pkg/crypto/rsa#hdr-Minimum_key_size)"
@@ -44,18 +56,6 @@ pub enum RequestError {
     /// The signature is made in a way that Go does not know.
     #[error("x509: cannot verify signature: algorithm unimplemented")]
     UnknownAlgorithm,
-    /// The signature is made in a way that Go knows and this server does not: the cryptographic backend has the curves P-256 and P-384, each
-    /// with SHA-256 and SHA-384 alone.
-    #[error(
-        "x509: cannot verify signature: algorithm unimplemented (ECDSA with {curve} and {digest}; this server knows P-256 and P-384 with \
-         SHA-256 and SHA-384)"
-    )]
-    UnsupportedEcdsa {
-        /// The curve of the key.
-        curve: &'static str,
-        /// What the signature is of.
-        digest: &'static str,
-    },
     /// A signature by a short RSA key that the library behind this server does not check.
     #[error(
         "x509: cannot verify signature: algorithm unimplemented (RSA of {bits} bits with SHA-384; this server knows that from 2048 bits on)"
@@ -63,6 +63,16 @@ pub enum RequestError {
     UnsupportedRsa {
         /// Bits of the key.
         bits: usize,
+    },
+    /// The signature is not of the kind of the key.
+    #[error(
+        "x509: signature algorithm specifies an {signature} public key, but have public key of type {key}"
+    )]
+    OtherKey {
+        /// The kind of key that makes such signatures.
+        signature: &'static str,
+        /// Go's type of the key.
+        key: &'static str,
     },
     /// The signature is made in a way that is broken.
     #[error("x509: cannot verify signature: insecure algorithm {name}")]
@@ -85,13 +95,38 @@ pub enum RequestError {
 pub fn check_request(der: &[u8]) -> Result<(), RequestError> {
     let request = parse(der)?;
     let info = &request.certification_request_info;
-    let key = &info.subject_pki;
-    let algorithm = algorithm(&request.signature_algorithm.algorithm, key)?;
-    signature::UnparsedPublicKey::new(algorithm, key.subject_public_key.data.as_ref())
-        .verify(info.raw, request.signature_value.data.as_ref())
-        .map_err(|_| RequestError::WrongSignature {
-            why: failure(&key.algorithm.algorithm),
-        })
+    let key = Key::parse(&info.subject_pki)?;
+    let signature = request.signature_value.data.as_ref();
+    let algorithm = Algorithm::of(&request.signature_algorithm.algorithm)?;
+    let (verified, why) = match (&key, algorithm) {
+        (Key::Rsa { key, bits }, Algorithm::Rsa(digest)) => {
+            let scheme = rsa_scheme(*bits, digest)?;
+            (
+                verifies(scheme, key, info.raw, signature),
+                "crypto/rsa: verification error",
+            )
+        }
+        (Key::Ecdsa(key), Algorithm::Ecdsa(digest)) => (
+            key.verifies(&digest.of(info.raw), signature),
+            "x509: ECDSA verification failure",
+        ),
+        (Key::Ed25519(key), Algorithm::Ed25519) => {
+            let verified = verifies(&signature::ED25519, key, info.raw, signature);
+            (verified, "x509: Ed25519 verification failure")
+        }
+        (Key::Other, _) => return Err(RequestError::UnknownAlgorithm),
+        (key, algorithm) => {
+            return Err(RequestError::OtherKey {
+                signature: algorithm.kind(),
+                key: key.go_type(),
+            });
+        }
+    };
+    if verified {
+        Ok(())
+    } else {
+        Err(RequestError::WrongSignature { why })
+    }
 }
 
 /// The organisations of the subject that a request in DER asks a certificate for, in their order. Whether it is signed is not looked at.
@@ -148,97 +183,112 @@ fn check_layout(der: &[u8]) -> Result<(), RequestError> {
     }
 }
 
-/// How the signature is checked.
-fn algorithm(
-    signed_with: &Oid<'_>,
-    key: &SubjectPublicKeyInfo<'_>,
-) -> Result<&'static dyn signature::VerificationAlgorithm, RequestError> {
-    let kind = &key.algorithm.algorithm;
-    let found: Option<&'static dyn signature::VerificationAlgorithm> = if *kind == OID_PKCS1_RSAENCRYPTION {
-        if *signed_with == OID_PKCS1_MD5WITHRSAENC {
+/// The key that a request asks a certificate for.
+enum Key<'a> {
+    Rsa {
+        key: &'a [u8],
+        bits: usize,
+    },
+    Ecdsa(Box<dyn ecdsa::Key>),
+    Ed25519(&'a [u8]),
+    /// Of a kind of which no signature is checked.
+    Other,
+}
+
+impl<'a> Key<'a> {
+    fn parse(info: &'a SubjectPublicKeyInfo<'_>) -> Result<Self, RequestError> {
+        let (kind, key) = (&info.algorithm.algorithm, info.subject_public_key.data.as_ref());
+        match () {
+            () if *kind == OID_PKCS1_RSAENCRYPTION => {
+                let bits = RSAPublicKey::from_der(key).map_or(0, |(_, key)| key.key_size());
+                Ok(Self::Rsa { key, bits })
+            }
+            () if *kind == OID_KEY_TYPE_EC_PUBLIC_KEY => {
+                let curve = info.algorithm.parameters.as_ref();
+                let curve = curve.and_then(|curve| curve.as_oid().ok());
+                ecdsa::key(&curve.ok_or(RequestError::NoCurve)?, key).map(Self::Ecdsa)
+            }
+            () if *kind == OID_SIG_ED25519 => Ok(Self::Ed25519(key)),
+            () => Ok(Self::Other),
+        }
+    }
+
+    fn go_type(&self) -> &'static str {
+        match self {
+            Self::Rsa { .. } => "*rsa.PublicKey",
+            Self::Ecdsa(_) => "*ecdsa.PublicKey",
+            Self::Ed25519(_) => "ed25519.PublicKey",
+            Self::Other => "<nil>",
+        }
+    }
+}
+
+/// How a signature is made.
+#[derive(Clone, Copy)]
+enum Algorithm {
+    Rsa(Digest),
+    Ecdsa(Digest),
+    Ed25519,
+}
+
+impl Algorithm {
+    fn of(oid: &Oid<'_>) -> Result<Self, RequestError> {
+        if *oid == OID_PKCS1_MD5WITHRSAENC {
             return Err(RequestError::InsecureAlgorithm { name: "MD5-RSA" });
         }
-        let modulus = RSAPublicKey::from_der(&key.subject_public_key.data);
-        let bits = modulus.map_or(0, |(_, key)| key.key_size());
-        if bits < SHORTEST_RSA_BITS {
-            return Err(RequestError::ShortKey { bits });
+        let known = [
+            (OID_PKCS1_SHA1WITHRSA, Self::Rsa(Digest::Sha1)),
+            (OID_PKCS1_SHA256WITHRSA, Self::Rsa(Digest::Sha256)),
+            (OID_PKCS1_SHA384WITHRSA, Self::Rsa(Digest::Sha384)),
+            (OID_PKCS1_SHA512WITHRSA, Self::Rsa(Digest::Sha512)),
+            (ECDSA_WITH_SHA1, Self::Ecdsa(Digest::Sha1)),
+            (OID_SIG_ECDSA_WITH_SHA256, Self::Ecdsa(Digest::Sha256)),
+            (OID_SIG_ECDSA_WITH_SHA384, Self::Ecdsa(Digest::Sha384)),
+            (OID_SIG_ECDSA_WITH_SHA512, Self::Ecdsa(Digest::Sha512)),
+            (OID_SIG_ED25519, Self::Ed25519),
+        ];
+        let found = known.into_iter().find(|(known, _)| known == oid);
+        found
+            .map(|(_, algorithm)| algorithm)
+            .ok_or(RequestError::UnknownAlgorithm)
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Rsa(_) => "RSA",
+            Self::Ecdsa(_) => "ECDSA",
+            Self::Ed25519 => "Ed25519",
         }
-        let is = |oid: &Oid<'_>| signed_with == oid;
-        match () {
-            () if is(&OID_PKCS1_SHA1WITHRSA) => {
-                Some(&signature::RSA_PKCS1_1024_8192_SHA1_FOR_LEGACY_USE_ONLY)
-            }
-            () if is(&OID_PKCS1_SHA256WITHRSA) => {
-                Some(&signature::RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY)
-            }
-            () if is(&OID_PKCS1_SHA384WITHRSA) && bits < SHORTEST_RSA_BITS_OF_SHA384 => {
-                return Err(RequestError::UnsupportedRsa { bits });
-            }
-            () if is(&OID_PKCS1_SHA384WITHRSA) => Some(&signature::RSA_PKCS1_2048_8192_SHA384),
-            () if is(&OID_PKCS1_SHA512WITHRSA) => {
-                Some(&signature::RSA_PKCS1_1024_8192_SHA512_FOR_LEGACY_USE_ONLY)
-            }
-            () => None,
-        }
-    } else if *kind == OID_KEY_TYPE_EC_PUBLIC_KEY {
-        let curve = key
-            .algorithm
-            .parameters
-            .as_ref()
-            .and_then(|curve| curve.as_oid().ok());
-        let curve = curve.ok_or(RequestError::UnknownCurve)?;
-        return ecdsa(&curve, signed_with);
-    } else if *kind == OID_SIG_ED25519 && *signed_with == OID_SIG_ED25519 {
-        Some(&signature::ED25519)
-    } else {
-        None
-    };
-    found.ok_or(RequestError::UnknownAlgorithm)
+    }
 }
 
-/// How a signature by a key on a curve is checked.
-fn ecdsa(
-    curve: &Oid<'_>,
-    signed_with: &Oid<'_>,
+fn rsa_scheme(
+    bits: usize,
+    digest: Digest,
 ) -> Result<&'static dyn signature::VerificationAlgorithm, RequestError> {
-    let curves = [
-        (OID_EC_P256, "P-256"),
-        (OID_NIST_EC_P384, "P-384"),
-        (OID_NIST_EC_P521, "P-521"),
-        (P_224, "P-224"),
-    ];
-    let digests = [
-        (OID_SIG_ECDSA_WITH_SHA256, "SHA-256"),
-        (OID_SIG_ECDSA_WITH_SHA384, "SHA-384"),
-        (OID_SIG_ECDSA_WITH_SHA512, "SHA-512"),
-        (ECDSA_WITH_SHA1, "SHA-1"),
-    ];
-    let known = curves.iter().find(|(oid, _)| oid == curve);
-    let (_, curve) = *known.ok_or(RequestError::UnknownCurve)?;
-    let known = digests.iter().find(|(oid, _)| oid == signed_with);
-    let (_, digest) = *known.ok_or(RequestError::UnknownAlgorithm)?;
-    match (curve, digest) {
-        ("P-256", "SHA-256") => Ok(&signature::ECDSA_P256_SHA256_ASN1),
-        ("P-256", "SHA-384") => Ok(&signature::ECDSA_P256_SHA384_ASN1),
-        ("P-384", "SHA-256") => Ok(&signature::ECDSA_P384_SHA256_ASN1),
-        ("P-384", "SHA-384") => Ok(&signature::ECDSA_P384_SHA384_ASN1),
-        _ => Err(RequestError::UnsupportedEcdsa { curve, digest }),
+    match digest {
+        _ if bits < SHORTEST_RSA_BITS => Err(RequestError::ShortKey { bits }),
+        Digest::Sha1 => Ok(&signature::RSA_PKCS1_1024_8192_SHA1_FOR_LEGACY_USE_ONLY),
+        Digest::Sha256 => Ok(&signature::RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY),
+        Digest::Sha384 if bits < SHORTEST_RSA_BITS_OF_SHA384 => Err(RequestError::UnsupportedRsa { bits }),
+        Digest::Sha384 => Ok(&signature::RSA_PKCS1_2048_8192_SHA384),
+        Digest::Sha512 => Ok(&signature::RSA_PKCS1_1024_8192_SHA512_FOR_LEGACY_USE_ONLY),
     }
 }
 
-/// What Go says of a signature that is none by a key of this kind.
-fn failure(kind: &Oid<'_>) -> &'static str {
-    match () {
-        () if *kind == OID_PKCS1_RSAENCRYPTION => "crypto/rsa: verification error",
-        () if *kind == OID_KEY_TYPE_EC_PUBLIC_KEY => "x509: ECDSA verification failure",
-        () => "x509: Ed25519 verification failure",
-    }
+fn verifies(
+    scheme: &'static dyn signature::VerificationAlgorithm,
+    key: &[u8],
+    message: &[u8],
+    signature: &[u8],
+) -> bool {
+    signature::UnparsedPublicKey::new(scheme, key)
+        .verify(message, signature)
+        .is_ok()
 }
 
 /// ecdsa-with-SHA1, which Go takes in requests, if not in certificates.
 const ECDSA_WITH_SHA1: Oid<'static> = oid!(1.2.840.10045.4.1);
-/// secp224r1, which Go knows.
-const P_224: Oid<'static> = oid!(1.3.132.0.33);
 /// Below this Go trusts no RSA key.
 const SHORTEST_RSA_BITS: usize = 1024;
 /// Bits from which the library behind checks RSA with SHA-384.
@@ -249,6 +299,8 @@ mod tests {
     use rcgen::{
         CertificateParams, DnType, KeyPair, PKCS_ECDSA_P384_SHA384, PKCS_ED25519, SignatureAlgorithm,
     };
+
+    use x509_parser::pem::Pem;
 
     use super::*;
 
@@ -297,20 +349,68 @@ mod tests {
         check(&pem.contents, short);
     }
 
+    /// Made by openssl: P-224, P-256, P-384 and P-521, each with SHA-1, SHA-256, SHA-384 and SHA-512. Go takes them all.
+    #[test]
+    fn all_curves_and_digests() {
+        let requests: Vec<_> = Pem::iter_from_buffer(include_bytes!("ecdsa.csr"))
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(requests.len(), 16);
+        for request in &requests {
+            check(&request.contents, "");
+            let mut other = request.contents.clone();
+            // In the subject.
+            other[20] ^= 1;
+            check(&other, "x509: ECDSA verification failure");
+        }
+    }
+
+    #[test]
+    fn keys_that_are_none() {
+        let point = request(&rcgen::PKCS_ECDSA_P256_SHA256);
+        let start = point.windows(4).position(|bytes| bytes == [3, 66, 0, 4]).unwrap() + 3;
+        for (at, byte, expect) in [
+            (start, 2, "ecdsa: invalid uncompressed public key"),
+            (start + 1, point[start + 1] ^ 1, "P256 point not on curve"),
+            // The last part of the curve's identifier.
+            (start - 4, 6, "x509: unsupported elliptic curve"),
+        ] {
+            let mut other = point.clone();
+            other[at] = byte;
+            check(&other, expect);
+        }
+    }
+
+    /// The name of another algorithm in place of `sha256WithRSAEncryption`, filled up with parameters, which Go passes over.
+    #[test]
+    fn signatures_are_of_the_kind_of_the_key() {
+        let (_, pem) = x509_parser::pem::parse_x509_pem(include_bytes!("rsa1024.csr")).unwrap();
+        let name = [6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 13, 1, 1, 11, 5, 0];
+        let found = pem.contents.windows(name.len()).rposition(|bytes| bytes == name);
+        let at = found.unwrap();
+        for (name, expect) in [
+            (
+                [6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2, 4, 1, 0],
+                "x509: signature algorithm specifies an ECDSA public key, but have public key of type *rsa.PublicKey",
+            ),
+            (
+                [6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 1, 4, 1, 0],
+                "x509: cannot verify signature: algorithm unimplemented",
+            ),
+            (
+                [6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 13, 1, 1, 4, 5, 0],
+                "x509: cannot verify signature: insecure algorithm MD5-RSA",
+            ),
+        ] {
+            let mut other = pem.contents.clone();
+            other[at..at + name.len()].copy_from_slice(&name);
+            check(&other, expect);
+        }
+    }
+
     /// Made by openssl.
     #[test]
     fn what_the_backend_lacks_is_named() {
-        for (pem, what) in [
-            (&include_bytes!("p521.csr")[..], "ECDSA with P-521 and SHA-512"),
-            (include_bytes!("p256_sha512.csr"), "ECDSA with P-256 and SHA-512"),
-        ] {
-            let (_, pem) = x509_parser::pem::parse_x509_pem(pem).unwrap();
-            let known = "this server knows P-256 and P-384 with SHA-256 and SHA-384";
-            check(
-                &pem.contents,
-                &format!("x509: cannot verify signature: algorithm unimplemented ({what}; {known})"),
-            );
-        }
         let pem = include_bytes!("rsa1024_sha384.csr");
         let (_, pem) = x509_parser::pem::parse_x509_pem(pem).unwrap();
         check(
