@@ -166,6 +166,17 @@ fn kinds_without_a_resource() {
     );
     let metadata = "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata";
     check("meta.k8s.io", "v1", "PartialObjectMetadata", metadata);
+    check("meta.k8s.io", "v1beta1", "PartialObjectMetadata", metadata);
+    let list = "io.k8s.apimachinery.pkg.apis.meta.v1beta1.PartialObjectMetadataList";
+    check("meta.k8s.io", "v1beta1", "PartialObjectMetadataList", list);
+    // The numbers are the other way around in the later version.
+    let tags = |version| {
+        let list = table()
+            .kind("meta.k8s.io", version, "PartialObjectMetadataList")
+            .unwrap();
+        ["metadata", "items"].map(|name| list.field(name).unwrap().tag)
+    };
+    assert_eq!((tags("v1"), tags("v1beta1")), ([1, 2], [2, 1]));
     assert!(table().kind("apps", "v1", "Nothing").is_none());
 }
 

@@ -31,14 +31,14 @@ pub(crate) fn read(upstream: &Path) -> Result<Messages> {
 
 /// The folders of a module that hold API types.
 fn package_folders(module: &str, root: &Path) -> Result<Vec<PathBuf>> {
-    let fixed = match module {
-        "apimachinery" => Some("pkg/apis/meta/v1"),
-        "apiextensions-apiserver" => Some("pkg/apis/apiextensions/v1"),
-        "kube-aggregator" => Some("pkg/apis/apiregistration/v1"),
-        _ => None,
+    let fixed: &[&str] = match module {
+        "apimachinery" => &["pkg/apis/meta/v1", "pkg/apis/meta/v1beta1"],
+        "apiextensions-apiserver" => &["pkg/apis/apiextensions/v1"],
+        "kube-aggregator" => &["pkg/apis/apiregistration/v1"],
+        _ => &[],
     };
-    if let Some(folder) = fixed {
-        return Ok(vec![root.join(folder)]);
+    if !fixed.is_empty() {
+        return Ok(fixed.iter().map(|folder| root.join(folder)).collect());
     }
     let mut folders = Vec::new();
     for group in fs::read_dir(root).with_context(|| format!("cannot read {}", root.display()))? {

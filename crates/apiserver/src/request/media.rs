@@ -231,13 +231,8 @@ fn shape(clause: &MediaType<'_>, encoding: Encoding, endpoint: Endpoint) -> Opti
         "Table" if encoding != Encoding::Protobuf && endpoint != Endpoint::Untabled => {
             Some(Shape::Table(version))
         }
-        // The older version numbers the fields of a list otherwise; nobody asks for it in protobuf.
-        "PartialObjectMetadata" if encoding != Encoding::Protobuf || version == TableVersion::V1 => {
-            Some(Shape::Metadata(version))
-        }
-        "PartialObjectMetadataList" if encoding != Encoding::Protobuf || version == TableVersion::V1 => {
-            Some(Shape::MetadataList(version))
-        }
+        "PartialObjectMetadata" => Some(Shape::Metadata(version)),
+        "PartialObjectMetadataList" => Some(Shape::MetadataList(version)),
         _ => None,
     }
 }
@@ -331,6 +326,7 @@ mod tests {
         let object = |encoding| Some((encoding, Shape::Object));
         let table = |version| Some((Json, Shape::Table(version)));
         let metadata = |encoding| Some((encoding, Shape::MetadataList(TableVersion::V1)));
+        let older = Some((Protobuf, Shape::Metadata(TableVersion::V1beta1)));
         let kubectl = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
         let client_go = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
         for (accept, builtin, custom) in [
@@ -386,6 +382,11 @@ mod tests {
                 "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io",
                 None,
                 None,
+            ),
+            (
+                "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io",
+                older,
+                older,
             ),
             (
                 "*/*;as=Table;v=v1;g=meta.k8s.io",

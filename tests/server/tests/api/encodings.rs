@@ -129,6 +129,32 @@ async fn every_kind_in_every_encoding() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
+/// The older version numbers the fields of a list the other way around (apimachinery pkg/apis/meta/v1beta1/types.go).
+#[tokio::test]
+async fn metadata_of_the_older_version_in_protobuf() {
+    let server = Server::start().await;
+    let object =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}});
+    let path = "/api/v1/namespaces/default/configmaps";
+    let made = server.ok(Ask::json(format!("POST {path}"), &object)).await;
+    let older = |kind: &str| format!("application/vnd.kubernetes.protobuf;as={kind};g=meta.k8s.io;v=v1beta1");
+    let partial = json!({"apiVersion": "meta.k8s.io/v1beta1", "kind": "PartialObjectMetadata", "metadata": made["metadata"]});
+
+    let one = older("PartialObjectMetadata");
+    assert_eq!(server.ok(accept(format!("GET {path}/a"), &one)).await, partial);
+    let event = events(&server, &format!("{path}?watch=true"), &one, 1).await;
+    assert_eq!(event, [("ADDED".to_owned(), partial)]);
+
+    let ask = accept(
+        format!("GET {path}?fieldSelector=metadata.name=a"),
+        &older("PartialObjectMetadataList"),
+    );
+    let list = server.ok(ask).await;
+    assert_eq!(list["apiVersion"], "meta.k8s.io/v1beta1");
+    assert_eq!(list["items"][0]["metadata"], made["metadata"]);
+    assert!(list["metadata"]["resourceVersion"].is_string(), "{list}");
+}
+
 /// The samples have every kind that there is to create and read.
 #[test]
 fn no_kind_is_left_out() {
