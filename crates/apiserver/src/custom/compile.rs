@@ -114,7 +114,10 @@ fn compile_version(version: &Version, compiler: Option<&dyn RuleCompiler>) -> Co
         StructuralSchema::parse(&schema)
     });
     let schema = match schema {
-        Some(Ok(schema)) => schema,
+        Some(Ok(mut schema)) => {
+            schema.prune_defaults();
+            schema
+        }
         // Validation has refused it, unless somebody else stored it: such a kind has no fields of its own.
         Some(Err(error)) => {
             tracing::error!(version = version.name, %error, "the schema of a stored definition is not usable");

@@ -4,12 +4,18 @@ use kubewright_core::{FieldError, FieldPath};
 use serde_json::Value;
 
 use super::StructuralSchema;
+use super::surrounding::{Step, surround};
 use crate::object_meta::Malformed;
 
 /// Checks every default of a schema that is structural: it has no member that pruning would remove, its metadata is metadata, and it
 /// is valid. Whether lists of type set or map have duplicates is not looked at, nor is what is below additional properties.
 pub(super) fn check(schema: &StructuralSchema, path: &FieldPath, errors: &mut Vec<FieldError>) {
-    visit(schema, path, Place::Root, errors);
+    let mut checker = Checker {
+        resource: schema,
+        steps: Vec::new(),
+        errors,
+    };
+    checker.visit(schema, path, Place::Root);
 }
 
 /// Where a schema stands, as far as defaults are concerned.
@@ -23,59 +29,107 @@ enum Place {
     Meta,
 }
 
-fn visit(schema: &StructuralSchema, path: &FieldPath, place: Place, errors: &mut Vec<FieldError>) {
-    let is_resource = place == Place::Root || schema.embedded_resource;
-    let place = if is_resource { Place::Root } else { place };
-    if let Some(default) = &schema.default {
-        check_one(schema, default, &path.child("default"), place, errors);
-    }
-    let below = if place == Place::Meta {
-        Place::Meta
-    } else {
-        Place::Field
-    };
-    if let Some(items) = &schema.items {
-        visit(items, &path.child("items"), below, errors);
-    }
-    for (name, property) in &schema.properties {
-        let is_meta = is_resource && matches!(name.as_str(), "metadata" | "apiVersion" | "kind");
-        let below = if is_meta { Place::Meta } else { below };
-        visit(property, &path.child("properties").key(name), below, errors);
-    }
+struct Checker<'a> {
+    /// The innermost resource, and the way from it.
+    resource: &'a StructuralSchema,
+    steps: Vec<Step>,
+    errors: &'a mut Vec<FieldError>,
 }
 
-fn check_one(
-    schema: &StructuralSchema,
-    default: &Value,
-    path: &FieldPath,
-    place: Place,
-    errors: &mut Vec<FieldError>,
-) {
-    if place != Place::Meta {
-        let mut pruned = default.clone();
-        let unknown = match place {
-            Place::Root => schema.prune(&mut pruned),
-            _ => schema.prune_value(&mut pruned),
-        };
-        if !unknown.is_empty() {
-            let detail = "must not have unknown fields";
-            errors.push(FieldError::invalid(path.clone(), default.clone(), detail));
+impl<'a> Checker<'a> {
+    fn visit(&mut self, schema: &'a StructuralSchema, path: &FieldPath, place: Place) {
+        if place == Place::Root || schema.embedded_resource {
+            let mut within = Checker {
+                resource: schema,
+                steps: Vec::new(),
+                errors: self.errors,
+            };
+            return within.visit_below(schema, path, Place::Root);
         }
-        if place == Place::Root || matches!(default, Value::Object(_) | Value::Array(_)) {
-            let mut coerced = default.clone();
-            if let Err(error) =
-                schema.coerce_metadata_of(&mut coerced, Malformed::Refuse, place == Place::Root)
-            {
-                return errors.push(below(path, error));
-            }
-            let found = schema.check_embedded(&coerced, place == Place::Root);
-            if !found.is_empty() {
-                return errors.extend(found.into_iter().map(|error| below(path, error)));
-            }
+        self.visit_below(schema, path, place);
+    }
+
+    fn visit_below(&mut self, schema: &'a StructuralSchema, path: &FieldPath, place: Place) {
+        if let Some(default) = &schema.default {
+            self.check(schema, default, &path.child("default"), place);
+        }
+        let below = if place == Place::Meta {
+            Place::Meta
+        } else {
+            Place::Field
+        };
+        if let Some(items) = &schema.items {
+            self.steps.push(Step::Item);
+            self.visit(items, &path.child("items"), below);
+            self.steps.pop();
+        }
+        for (name, property) in &schema.properties {
+            let is_meta = place == Place::Root && matches!(name.as_str(), "metadata" | "apiVersion" | "kind");
+            let below = if is_meta { Place::Meta } else { below };
+            self.steps.push(Step::Member(name.clone()));
+            self.visit(property, &path.child("properties").key(name), below);
+            self.steps.pop();
         }
     }
-    let found = schema.check_default(default);
-    errors.extend(found.into_iter().map(|error| below(path, error)));
+
+    fn check(&mut self, schema: &StructuralSchema, default: &Value, path: &FieldPath, place: Place) {
+        if place == Place::Meta {
+            if let Err(why) = self.check_meta(default) {
+                let detail = format!("must result in valid metadata: {why}");
+                return self
+                    .errors
+                    .push(FieldError::invalid(path.clone(), default.clone(), detail));
+            }
+        } else {
+            let mut pruned = default.clone();
+            let unknown = match place {
+                Place::Root => schema.prune(&mut pruned),
+                _ => schema.prune_value(&mut pruned),
+            };
+            if !unknown.is_empty() {
+                let detail = "must not have unknown fields";
+                self.errors
+                    .push(FieldError::invalid(path.clone(), default.clone(), detail));
+            }
+            if place == Place::Root || matches!(default, Value::Object(_) | Value::Array(_)) {
+                let mut coerced = default.clone();
+                let is_root = place == Place::Root;
+                if let Err(error) = schema.coerce_metadata_of(&mut coerced, Malformed::Refuse, is_root) {
+                    return self.errors.push(below(path, error));
+                }
+                let found = schema.check_embedded(&coerced, is_root);
+                if !found.is_empty() {
+                    return self
+                        .errors
+                        .extend(found.into_iter().map(|error| below(path, error)));
+                }
+            }
+        }
+        let found = schema.check_default(default);
+        self.errors
+            .extend(found.into_iter().map(|error| below(path, error)));
+    }
+
+    /// Whether a default in what describes the metadata of a resource is right there: a resource is made around it.
+    ///
+    /// # Errors
+    /// What is wrong with that resource.
+    fn check_meta(&self, default: &Value) -> Result<(), String> {
+        let mut resource = surround(&self.steps, default.clone());
+        for (name, value) in [("apiVersion", "validation/v1"), ("kind", "Validation")] {
+            if let Value::Object(members) = &mut resource {
+                members.entry(name).or_insert_with(|| value.into());
+            }
+        }
+        let coerced = self.resource.coerce_metadata(&mut resource, Malformed::Refuse);
+        coerced.map_err(|error| error.to_string())?;
+        let found = self.resource.check_embedded(&resource, true);
+        match &*found.iter().map(ToString::to_string).collect::<Vec<_>>() {
+            [] => Ok(()),
+            [one] => Err(one.clone()),
+            several => Err(format!("[{}]", several.join(", "))),
+        }
+    }
 }
 
 /// An error of a default, told of where the default stands. Its words keep the path within the default.
@@ -172,5 +226,31 @@ mod tests {
             json!({"type": "object", "properties": {"kind": {"type": "string", "default": "x"}}}),
             &["properties[kind].default: Forbidden: must not be set in top-level kind"],
         );
+    }
+    /// What belongs to no metadata is taken and does not reach objects; what has another type is refused.
+    #[test]
+    fn defaults_of_metadata() {
+        let embedded = |metadata: Value| json!({"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true, "properties": {"metadata": metadata}});
+        let within = |field: &str, default: Value| {
+            let kind = match &default {
+                Value::String(_) => "string",
+                Value::Number(_) => "integer",
+                _ => "object",
+            };
+            embedded(json!({"type": "object", "properties": {field: {"type": kind, "default": default}}}))
+        };
+        check(within("name", json!("n")), &[]);
+        check(within("typo", json!(1)), &[]);
+        check(
+            within("name", json!(1)),
+            &[
+                "properties[a].properties[metadata].properties[name].default: Invalid value: 1: must result in valid metadata: \
+               metadata: Invalid value: {\"name\":1}: metadata.name cannot be a number",
+            ],
+        );
+        let resource = json!({"apiVersion": "v1", "kind": "K", "metadata": {"typo": 1}});
+        let mut schema = embedded(json!({"type": "object"}));
+        schema["default"] = resource;
+        check(schema, &[]);
     }
 }

@@ -4,6 +4,7 @@ mod check;
 mod defaults;
 mod definition;
 mod parse;
+mod surrounding;
 mod visit;
 
 use std::collections::BTreeMap;

@@ -190,3 +190,45 @@ async fn scales_as_tables() {
         assert_eq!(table["rows"][0]["object"]["kind"], "PartialObjectMetadata");
     }
 }
+
+/// A default holds what a resource within another may hold, however a strict request is read.
+#[tokio::test]
+async fn defaults_of_embedded_resources_are_pruned() {
+    let server = Server::start().await;
+    let template = json!({
+        "type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true,
+        "default": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "typo": "x", "generation": "y"}, "spec": {"a": 1}},
+    });
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "holders.e.com"},
+        "spec": {
+            "group": "e.com", "scope": "Namespaced",
+            "names": {"kind": "Holder", "plural": "holders", "singular": "holder", "listKind": "HolderList"},
+            "versions": [{
+                "name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {
+                    "type": "object", "properties": {"template": template}, "default": {},
+                }}}},
+            }],
+        },
+    });
+    let create = || Ask::json(format!("POST {CRDS}"), &definition);
+    // Of another type it is refused.
+    let why = "spec.validation.openAPIV3Schema.properties[spec].properties[template].default.metadata: Invalid value";
+    server.refused(create(), 422, why).await;
+
+    let mut definition = definition.clone();
+    let default =
+        "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/template/default/metadata";
+    *definition.pointer_mut(default).unwrap() = json!({"name": "p", "typo": "x"});
+    server.ok(Ask::json(format!("POST {CRDS}"), &definition)).await;
+    let holders = "/apis/e.com/v1/namespaces/default/holders";
+    while server.ask(format!("GET {holders}")).await.code != 200 {
+        tokio::task::yield_now().await;
+    }
+    let sent = json!({"apiVersion": "e.com/v1", "kind": "Holder", "metadata": {"name": "a"}});
+    let ask = Ask::json(format!("POST {holders}?fieldValidation=Strict"), &sent);
+    let made = server.ok(ask).await;
+    let pruned = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"a": 1}});
+    assert_eq!(made["spec"], json!({"template": pruned}));
+}
