@@ -5,7 +5,7 @@ use http::header::CONTENT_TYPE;
 use http::{Response, StatusCode};
 use kubewright_core::{
     FieldError, FieldPath, FieldValidation, GroupKind, GroupVersionKind, PatchKind, Status, StatusDetails,
-    StatusReason, WriteOptions, query,
+    StatusReason, WriteOptions, go_json, query,
 };
 use kubewright_kinds as kinds;
 use kubewright_net::Body;
@@ -276,13 +276,14 @@ impl ReadPatch {
         Ok(Dialect::Unstructured)
     }
 
-    /// 422 for a patch whose result does not decode. Upstream shows a strategic merge patch, and of the others what they come to.
+    /// 422 for a patch whose result does not decode. Upstream shows a strategic merge patch, and of the others what they come to, as Go's
+    /// encoder writes it. What the patch does not touch has its members in the order of Go's fields there, and by name here.
     fn refused(&self, ty: Option<&'static kinds::Type>, current: &Value, why: String) -> ApiError {
         let shown = match self.kind {
             PatchKind::Strategic => Ok(kubewright_smd::go_print(&self.body)),
             _ => self
                 .apply_to(ty, current.clone())
-                .map(|patched| patched.to_string()),
+                .map(|patched| go_json(&patched)),
         };
         shown.map_or_else(|error| error, |shown| refused(shown, why))
     }
@@ -297,7 +298,7 @@ fn patched(call: &Call<'_>, patch: &ReadPatch, current: &Value, options: &WriteO
         .map_err(|why| patch.refused(ty, current, why))?;
     let has_no_kind = patched["kind"].is_null() || patched["kind"] == "";
     if call.resource.model.custom().is_some() && has_no_kind {
-        let shown = patched.to_string();
+        let shown = go_json(&patched);
         let why = format!("Object 'Kind' is missing in '{shown}'");
         return Err(refused(shown, why));
     }

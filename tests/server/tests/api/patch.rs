@@ -325,3 +325,26 @@ async fn a_patch_makes_no_other_kind() {
         assert_eq!(answer.warnings(), expect, "{validation}");
     }
 }
+
+/// What a refused patch comes to is shown as Go's encoder writes it: members by name, and some letters escaped.
+#[tokio::test]
+async fn a_refused_result_is_shown_as_go_writes_it() {
+    let server = Server::start().await;
+    server.define_widgets().await;
+    let mut object = widget("a");
+    object["metadata"]["annotations"] = json!({"z": "<&>", "a": "1"});
+    server.ok(Ask::json(format!("POST {WIDGETS}"), &object)).await;
+    let shown = r#"\"annotations\":{\"a\":\"1\",\"z\":\"\\u003c\\u0026\\u003e\"}"#;
+    for (body, why) in [
+        (json!({"kind": null}), "Object 'Kind' is missing in"),
+        (
+            json!({"metadata": {"labels": 5}}),
+            "patch: Invalid value: \"{\\\"apiVersion\\\":\\\"example.com/v1\\\",\\\"kind\\\"",
+        ),
+    ] {
+        let answer = server.ask(patch(&format!("{WIDGETS}/a"), MERGE, &body)).await;
+        let message = text(&answer.body["message"]);
+        assert_eq!(answer.code, 422, "{message}");
+        assert!(message.contains(why) && message.contains(shown), "{message}");
+    }
+}
