@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use kubewright_core::{FieldError, FieldPath};
+use kubewright_core::{FieldError, FieldPath, go_json};
 use serde_json::{Map, Value};
 
 use super::MAX_ERRORS;
+use crate::number::GoNumber;
 use crate::structural::{ListType, StructuralSchema};
 
 pub(super) fn check(schema: &StructuralSchema, object: &Value) -> Vec<FieldError> {
@@ -50,7 +51,7 @@ fn visit(schema: &StructuralSchema, value: &Value, path: &FieldPath, errors: &mu
 }
 
 fn check_set(items: &[Value], path: &FieldPath, errors: &mut Vec<FieldError>) {
-    for index in repeated(items.iter().map(Value::to_string)) {
+    for index in repeated(items.iter().map(Identity::of)) {
         push(
             errors,
             FieldError::duplicate(path.index(index), items[index].clone()),
@@ -75,7 +76,11 @@ fn check_map(keys: &[String], items: &[Value], path: &FieldPath, errors: &mut Ve
             .filter_map(|key| Some((key.clone(), item.get(key)?.clone())))
             .collect()
     };
-    for index in repeated(items.iter().map(|item| Value::from(key_of(item)).to_string())) {
+    let identity = |item: &Value| match keys {
+        [key] => item.get(key).map_or(Identity::Absent, Identity::of),
+        _ => Identity::Compound(go_json(&key_of(item))),
+    };
+    for index in repeated(items.iter().map(identity)) {
         push(
             errors,
             FieldError::duplicate(path.index(index), key_of(&items[index])),
@@ -83,9 +88,39 @@ fn check_map(keys: &[String], items: &[Value], path: &FieldPath, errors: &mut Ve
     }
 }
 
+/// What two items of a list must not have in common (`validateListSet`): scalars are compared as Go's values, so that `1` and `1.0` are
+/// two, and others as what Go's encoder writes, where `[1]` and `[1.0]` are one.
+#[derive(PartialEq, Eq, Hash)]
+enum Identity {
+    /// A key that is not there.
+    Absent,
+    Null,
+    Boolean(bool),
+    Integer(i64),
+    /// The bits of a float, of which there is one zero.
+    Float(u64),
+    String(String),
+    Compound(String),
+}
+
+impl Identity {
+    fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Boolean(*value),
+            Value::Number(number) => match GoNumber::of(number) {
+                GoNumber::Int(integer) => Self::Integer(integer),
+                GoNumber::Float(float) => Self::Float((float + 0.0).to_bits()),
+            },
+            Value::String(text) => Self::String(text.clone()),
+            Value::Array(_) | Value::Object(_) => Self::Compound(go_json(value)),
+        }
+    }
+}
+
 /// The second appearance of everything that appears more than once.
-fn repeated(identities: impl Iterator<Item = String>) -> Vec<usize> {
-    let mut seen: HashMap<String, usize> = HashMap::new();
+fn repeated(identities: impl Iterator<Item = Identity>) -> Vec<usize> {
+    let mut seen: HashMap<Identity, usize> = HashMap::new();
     let mut repeated = Vec::new();
     for (index, identity) in identities.enumerate() {
         let times = seen.entry(identity).or_insert(0);

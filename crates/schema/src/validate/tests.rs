@@ -182,8 +182,31 @@ fn lists() {
     check(map(json!(["a"])), json!([{}, {}]), &["f[1]: Duplicate value: {}"]);
     check(
         map(json!(["a"])),
+        json!([{"a": null}, {}, null]),
+        &["f[2]: Duplicate value: {}"],
+    );
+    check(
+        map(json!(["a"])),
         json!([1]),
         &["f[0]: Invalid value: 1: must be an object for an array of list-type map"],
+    );
+}
+
+/// Integers and floats are different keys of a map in Go, and the same text in JSON.
+#[test]
+fn numbers_in_lists() {
+    let set = json!({"type": "array", "x-kubernetes-list-type": "set"});
+    check(set.clone(), json!([1, 1.0]), &[]);
+    check(set.clone(), json!([1.0, 1, 1e0]), &["f[2]: Duplicate value: 1"]);
+    check(set.clone(), json!([0.0, -0.0]), &["f[1]: Duplicate value: -0"]);
+    check(set.clone(), json!(["1", 1, true, "true", null, "null"]), &[]);
+    check(set, json!([[1], [1.0]]), &["f[1]: Duplicate value: [1]"]);
+    let map = |keys: Value| json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys});
+    check(map(json!(["a"])), json!([{"a": 1}, {"a": 1.0}]), &[]);
+    check(
+        map(json!(["a", "b"])),
+        json!([{"a": 1}, {"a": 1.0}]),
+        &["f[1]: Duplicate value: {\"a\":1}"],
     );
 }
 

@@ -35,6 +35,29 @@ fn inner(relationship: Relationship) -> TypeSpec {
     .into()
 }
 
+/// Here integers and floats are one kind of number (structured-merge-diff `value/value.go` `EqualsUsing`), other than where a set of a custom
+/// resource is validated.
+#[test]
+fn numbers_in_sets() {
+    let schema = Schema::single(Atom::list(List {
+        item: Atom::scalar(Scalar::Numeric).into(),
+        relationship: Relationship::Associative,
+        keys: Vec::new(),
+    }))
+    .unwrap();
+    let check = |value: Value, expect: &str| {
+        let found = validate(&value, schema.root(), Duplicates::Refused);
+        let found = found.map_err(|error| error.to_string());
+        assert_eq!(found.err().unwrap_or_default(), expect, "{value}");
+    };
+    check(json!([1, 2.0]), "");
+    check(json!([1, 1.0]), "duplicate entries for key [=1]");
+    let merged = merge(&json!([1, 2]), &json!([2.0]), schema.root())
+        .unwrap()
+        .unwrap();
+    assert_eq!(merged, json!([1, 2.0]));
+}
+
 #[test]
 fn sets_follow_types_that_have_changed() {
     let schema = Schema::single(object(&[
