@@ -4,6 +4,8 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use serde_json::{Number, Value};
 
+use crate::fields::by_name;
+
 /// Prints a JSON value as Go's `%v` prints the `interface{}` it decodes to.
 pub(crate) struct Verb<'a>(pub(crate) &'a Value);
 
@@ -17,7 +19,7 @@ impl Display for Verb<'_> {
             Value::Array(items) => list(f, items),
             Value::Object(map) => {
                 f.write_str("map[")?;
-                for (index, (key, value)) in map.iter().enumerate() {
+                for (index, (key, value)) in by_name(map).enumerate() {
                     let space = if index == 0 { "" } else { " " };
                     write!(f, "{space}{key}:{}", Self(value))?;
                 }
@@ -45,7 +47,7 @@ impl Display for Source<'_> {
             }
             Value::Object(members) => {
                 f.write_str("map[string]interface {}{")?;
-                for (index, (name, member)) in members.iter().enumerate() {
+                for (index, (name, member)) in by_name(members).enumerate() {
                     let comma = if index == 0 { "" } else { ", " };
                     write!(f, "{comma}")?;
                     crate::fields::quote(f, name)?;

@@ -52,7 +52,8 @@ fn entries(object: &Value) -> Value {
     entries
 }
 
-fn sorted(entries: Value) -> Vec<String> {
+fn sorted(mut entries: Value) -> Vec<String> {
+    entries.sort_all_objects();
     let entries = entries.as_array().unwrap();
     let mut texts: Vec<String> = entries.iter().map(Value::to_string).collect();
     texts.sort_unstable();

@@ -8,6 +8,8 @@ use std::fmt::{self, Write};
 
 use serde_json::{Number, Value};
 
+use super::members::by_name;
+
 /// Whether two values are the same; `1` and `1.0` are.
 pub fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
@@ -17,9 +19,8 @@ pub fn equal(left: &Value, right: &Value) -> bool {
         }
         (Value::Object(left), Value::Object(right)) => {
             left.len() == right.len()
-                && left
-                    .iter()
-                    .zip(right)
+                && by_name(left)
+                    .zip(by_name(right))
                     .all(|((left_key, left), (right_key, right))| left_key == right_key && equal(left, right))
         }
         _ => left == right,
@@ -41,9 +42,8 @@ pub(crate) fn compare(left: &Value, right: &Value) -> Ordering {
             unequal.unwrap_or_else(|| left.len().cmp(&right.len()))
         }
         (Value::Object(left), Value::Object(right)) => {
-            let unequal = left
-                .iter()
-                .zip(right)
+            let unequal = by_name(left)
+                .zip(by_name(right))
                 .map(|((left_key, left), (right_key, right))| {
                     left_key.cmp(right_key).then_with(|| compare(left, right))
                 })
@@ -93,7 +93,7 @@ pub(crate) fn print(f: &mut impl Write, value: &Value) -> fmt::Result {
             }
             f.write_char(']')
         }
-        Value::Object(members) => members.iter().try_for_each(|(name, member)| {
+        Value::Object(members) => by_name(members).try_for_each(|(name, member)| {
             write!(f, "{name}=")?;
             print(f, member)
         }),

@@ -9,7 +9,7 @@ use super::error::TypeErrors;
 use super::fits::fits;
 use super::items::{sorted_items, take_run};
 use super::validate::scalar_mismatch;
-use crate::fields::{FieldSet, Filter, PathElement, equal};
+use crate::fields::{FieldSet, Filter, PathElement, by_name, equal};
 use crate::types::{ListRef, MapRef, TypeRef};
 
 /// How a value differs from another one (structured-merge-diff `typed/compare.go`).
@@ -349,8 +349,8 @@ pub(super) fn zip<'v>(
     left: Option<&'v Map<String, Value>>,
     right: Option<&'v Map<String, Value>>,
 ) -> impl Iterator<Item = (&'v str, Option<&'v Value>, Option<&'v Value>)> {
-    let mut left = left.into_iter().flatten().peekable();
-    let mut right = right.into_iter().flatten().peekable();
+    let mut left = left.into_iter().flat_map(by_name).peekable();
+    let mut right = right.into_iter().flat_map(by_name).peekable();
     std::iter::from_fn(move || {
         let order = match (left.peek(), right.peek()) {
             (Some((left, _)), Some((right, _))) => left.cmp(right),
