@@ -55,6 +55,13 @@ impl<'p, 'v> Field<'p, 'v> {
         self.at(Step::Child(name), self.value.get(name).unwrap_or(&NULL))
     }
 
+    /// The same, of which several steps may be joined by dots.
+    pub(crate) fn get<'s>(&'s self, names: &'s str) -> Field<'s, 'v> {
+        let mut names_in_turn = names.split('.');
+        let value = names_in_turn.try_fold(self.value, |value, name| value.get(name));
+        self.at(Step::Child(names), value.unwrap_or(&NULL))
+    }
+
     /// An entry of this map.
     pub(crate) fn key<'s>(&'s self, key: &'s str) -> Field<'s, 'v> {
         self.at(Step::Key(key), self.value.get(key).unwrap_or(&NULL))
@@ -86,7 +93,7 @@ impl<'p, 'v> Field<'p, 'v> {
     }
 
     /// The items of this list.
-    pub(crate) fn items<'s>(&'s self) -> impl Iterator<Item = Field<'s, 'v>> {
+    pub(crate) fn items<'s>(&'s self) -> impl ExactSizeIterator<Item = Field<'s, 'v>> {
         self.list()
             .iter()
             .enumerate()
@@ -109,7 +116,12 @@ impl<'p, 'v> Field<'p, 'v> {
 
     /// Whether there is anything but the zero value.
     pub(crate) fn is_set(&self) -> bool {
-        !is_zero(self.value)
+        !self.is_empty()
+    }
+
+    /// Whether there is nothing but the zero value.
+    pub(crate) fn is_empty(&self) -> bool {
+        is_zero(self.value)
     }
 
     /// The text, or the empty one.
@@ -165,7 +177,7 @@ impl<'p, 'v> Field<'p, 'v> {
     }
 
     /// Reports that the field must be set.
-    pub(crate) fn required(&self, errors: &mut Errors, detail: &str) {
+    pub(crate) fn required(&self, errors: &mut Errors, detail: impl Into<String>) {
         errors.push(FieldError::required(self.path(), detail));
     }
 
@@ -187,10 +199,26 @@ impl<'p, 'v> Field<'p, 'v> {
         errors.push(FieldError::invalid(self.path(), value, detail));
     }
 
-    /// Reports each message about the text that is there.
+    /// Reports a malformed value without showing it.
+    pub(crate) fn invalid_unshown(&self, errors: &mut Errors, detail: impl Into<String>) {
+        errors.push(FieldError {
+            bad_value: None,
+            ..FieldError::invalid(self.path(), Value::Null, detail)
+        });
+    }
+
+    /// Reports each message about the value that is there, or else about the empty text.
     pub(crate) fn invalid_each(&self, errors: &mut Errors, messages: Vec<String>) {
         for message in messages {
-            self.invalid_as(errors, self.text(), message);
+            self.invalid_as(errors, self.shown(), message);
+        }
+    }
+
+    /// The value as messages show it that tell also of what is absent.
+    fn shown(&self) -> Value {
+        match self.value {
+            Value::Null => "".into(),
+            value => value.clone(),
         }
     }
 
@@ -226,7 +254,12 @@ impl<'p, 'v> Field<'p, 'v> {
 
     /// Reports a value that is none of those known.
     pub(crate) fn not_supported(&self, errors: &mut Errors, supported: &[&str]) {
-        errors.push(FieldError::not_supported(self.path(), self.text(), supported));
+        errors.push(FieldError::not_supported(self.path(), self.shown(), supported));
+    }
+
+    /// The same, of another value than the one that is there.
+    pub(crate) fn not_supported_as(&self, errors: &mut Errors, value: &str, supported: &[&str]) {
+        errors.push(FieldError::not_supported(self.path(), value, supported));
     }
 
     /// Reports a text that is not one of `supported`; whatever is absent passes.
@@ -238,10 +271,55 @@ impl<'p, 'v> Field<'p, 'v> {
 
     /// Reports a text that is absent or not one of `supported`.
     pub(crate) fn required_one_of(&self, errors: &mut Errors, supported: &[&str]) {
-        if self.text().is_empty() {
-            self.required(errors, "");
-        } else {
+        self.check_choice(errors, supported, "");
+    }
+
+    /// Reports a text that is empty, under `missing`, or not one of `supported`.
+    pub(crate) fn check_choice(&self, errors: &mut Errors, supported: &[&str], missing: &str) {
+        if self.check_given(errors, missing) {
             self.one_of(errors, supported);
+        }
+    }
+
+    /// Reports a text that is absent, though it may be empty, or not one of `supported`.
+    pub(crate) fn check_present(&self, errors: &mut Errors, supported: &[&str]) {
+        if !self.exists() {
+            self.required(errors, "");
+        }
+        self.one_of(errors, supported);
+    }
+
+    /// Reports an empty text; returns whether there is one.
+    pub(crate) fn check_given(&self, errors: &mut Errors, detail: &str) -> bool {
+        let is_given = !self.text().is_empty();
+        if !is_given {
+            self.required(errors, detail);
+        }
+        is_given
+    }
+
+    /// Reports a text of more than `max` bytes; returns whether it fits.
+    pub(crate) fn check_length(&self, errors: &mut Errors, max: usize) -> bool {
+        let fits = self.text().len() <= max;
+        if !fits {
+            self.too_long(errors, max);
+        }
+        fits
+    }
+
+    /// Reports a list or map of more than `max` entries; returns whether it fits.
+    pub(crate) fn check_count(&self, errors: &mut Errors, max: usize) -> bool {
+        let count = self.len();
+        if count > max {
+            errors.push(FieldError::too_many(self.path(), count, max));
+        }
+        count <= max
+    }
+
+    /// Reports which of some fields of this object are negative.
+    pub(crate) fn check_counters(&self, errors: &mut Errors, fields: &[&str]) {
+        for field in fields {
+            self.get(field).not_negative(errors);
         }
     }
 
@@ -283,6 +361,25 @@ impl<'p, 'v> Field<'p, 'v> {
         if !self.same(old) {
             self.invalid(errors, IMMUTABLE);
         }
+    }
+
+    /// The same where upstream declares it by a tag: it does not tell the new value then.
+    pub(crate) fn check_unchanged_declared(&self, errors: &mut Errors, old: &Field<'_, '_>) {
+        if !self.same(old) {
+            self.invalid_as(errors, Value::Null, IMMUTABLE);
+        }
+    }
+
+    /// Reports which of some fields of this object differ from before.
+    pub(crate) fn check_fixed(&self, errors: &mut Errors, old: &Field<'_, '_>, fields: &[&str]) {
+        for field in fields {
+            self.get(field).immutable(errors, &old.get(field));
+        }
+    }
+
+    /// Reports an internal error of upstream: data that its conversion should not have let through.
+    pub(crate) fn internal(&self, errors: &mut Errors, detail: &str) {
+        errors.push(FieldError::internal(self.path(), detail));
     }
 
     /// Whether two fields hold the same, as [`super::super::value::semantically_equal`] has it.

@@ -87,7 +87,7 @@ pub(crate) fn inline_volume(errors: &mut Errors, spec: &Field<'_, '_>) {
     if spec.child("claimRef").exists() {
         spec.child("claimRef").forbidden(errors, INLINE);
     }
-    if spec.child("capacity").len() > 0 {
+    if !spec.child("capacity").is_empty() {
         spec.child("capacity").forbidden(errors, INLINE);
     }
     if !spec.child("csi").exists() {
@@ -134,7 +134,7 @@ fn check_volume(errors: &mut Errors, name: &str, spec: &Field<'_, '_>) {
 }
 
 fn check_capacity(errors: &mut Errors, capacity: &Field<'_, '_>) {
-    if capacity.len() == 0 {
+    if capacity.is_empty() {
         capacity.required(errors, "");
     }
     if !capacity.key("storage").exists() || capacity.len() > 1 {
@@ -179,7 +179,7 @@ fn check_sources(errors: &mut Errors, name: &str, spec: &Field<'_, '_>) {
 
 fn check_access_modes(errors: &mut Errors, spec: &Field<'_, '_>, missing: &str) {
     let modes = spec.child("accessModes");
-    if modes.len() == 0 {
+    if modes.is_empty() {
         modes.required(errors, missing);
     }
     for mode in modes.texts().filter(|mode| !ACCESS_MODES.contains(mode)) {
@@ -337,11 +337,11 @@ pub(super) fn check_claim_template(errors: &mut Errors, template: &Field<'_, '_>
 
 fn check_claim_spec(errors: &mut Errors, spec: &Field<'_, '_>, references: References) {
     let modes = spec.child("accessModes");
-    if modes.len() == 0 {
+    if modes.is_empty() {
         modes.required(errors, "at least 1 access mode is required");
     }
     check_selector(errors, &spec.child("selector"));
-    if modes.len() > 0 {
+    if !modes.is_empty() {
         check_access_modes(errors, spec, "");
     }
     let resources = spec.child("resources");
@@ -524,7 +524,7 @@ const RESIZE_STATUSES: &[&str] = &[
 /// Checks the status that a controller reports about a claim (`ValidatePersistentVolumeClaimStatusUpdate`).
 pub(crate) fn persistent_volume_claim_status(new: &Value) -> Vec<FieldError> {
     let mut errors = Errors::new();
-    if Field::of(new, "spec").child("accessModes").len() == 0 {
+    if Field::of(new, "spec").child("accessModes").is_empty() {
         errors.push(FieldError::required(FieldPath::new("Spec.accessModes"), ""));
     }
     let status = Field::of(new, "status");

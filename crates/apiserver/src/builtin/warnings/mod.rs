@@ -122,7 +122,7 @@ pub(crate) fn service(service: &Value, _: Option<&Value>) -> Vec<String> {
         if balanced.is_set() {
             warnings.push("spec.loadBalancerIP is ignored for headless services".to_owned());
         }
-        if external.len() > 0 {
+        if !external.is_empty() {
             warnings.push("spec.externalIPs is ignored for headless services".to_owned());
         }
         if spec.child("sessionAffinity").text() != "None" {
@@ -131,7 +131,7 @@ pub(crate) fn service(service: &Value, _: Option<&Value>) -> Vec<String> {
     }
     addresses(&mut warnings, &external);
     let is_named = kind.text() == "ExternalName";
-    if external.len() > 0 && !is_headless && !is_named {
+    if !external.is_empty() && !is_headless && !is_named {
         warnings.push(
             "spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned(),
         );
@@ -142,7 +142,7 @@ pub(crate) fn service(service: &Value, _: Option<&Value>) -> Vec<String> {
     for range in spec.child("loadBalancerSourceRanges").items() {
         warnings.extend(cidr_warnings(range.path().as_str(), range.text()));
     }
-    if is_named && external.len() > 0 {
+    if is_named && !external.is_empty() {
         warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
     }
     if !is_named && spec.child("externalName").is_set() {

@@ -90,11 +90,11 @@ fn projected_files(source: &Field<'_, '_>) -> Vec<File> {
     let named = |kind: &str, name: &Value| format!("{kind} {:?}", name.as_str().unwrap_or_default());
     for (field, kind) in [("configMap", "ConfigMap"), ("secret", "Secret")] {
         let at = source.child(field);
-        if at.child("items").len() > 0 {
+        if !at.child("items").is_empty() {
             return items(&at, &named(kind, at.child("name").value));
         }
     }
-    if source.child("downwardAPI").child("items").len() > 0 {
+    if !source.child("downwardAPI").child("items").is_empty() {
         return items(&source.child("downwardAPI"), "DownwardAPI");
     }
     let token = source.child("serviceAccountToken");

@@ -16,7 +16,7 @@ pub(crate) fn endpoints(endpoints: &Value, old: Option<&Value>) -> Vec<FieldErro
     }
     for subset in subsets.items() {
         let lists = [subset.child("addresses"), subset.child("notReadyAddresses")];
-        if lists.iter().all(|list| list.len() == 0) {
+        if lists.iter().all(|list| list.is_empty()) {
             let detail = "must specify `addresses` or `notReadyAddresses`";
             subset.required(&mut errors, detail);
         }

@@ -124,7 +124,7 @@ fn check_update(errors: &mut Errors, new: &Value, old: &Value) {
     }
     let (before, cidrs) = (Field::of(old, "spec"), spec.child("podCIDRs"));
     let before_cidrs = before.child("podCIDRs");
-    if before_cidrs.len() > 0 {
+    if !before_cidrs.is_empty() {
         let detail = "node updates may not change podCIDR except from \"\" to valid";
         if before_cidrs.len() == cidrs.len() {
             for _ in before_cidrs

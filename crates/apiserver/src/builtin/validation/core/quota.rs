@@ -139,12 +139,12 @@ fn check_selector(errors: &mut Errors, spec: &Field<'_, '_>) {
             operator.invalid_as(errors, operator.text(), EXISTS);
         }
         match operator.text() {
-            "In" | "NotIn" if values.len() == 0 => {
+            "In" | "NotIn" if values.is_empty() => {
                 let detail =
                     "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
                 values.required(errors, detail);
             }
-            "Exists" | "DoesNotExist" if values.len() > 0 => {
+            "Exists" | "DoesNotExist" if !values.is_empty() => {
                 let detail =
                     "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
                 values.invalid(errors, detail);

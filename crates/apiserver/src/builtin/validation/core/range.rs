@@ -44,7 +44,7 @@ fn check_lists(errors: &mut Errors, limit: &Field<'_, '_>) {
     for list in LISTS {
         let field = limit.child(list);
         if kind == "Pod" && matches!(*list, "default" | "defaultRequest") {
-            if field.len() > 0 {
+            if !field.is_empty() {
                 field.forbidden(errors, "may not be specified when `type` is 'Pod'");
             }
             continue;

@@ -27,7 +27,7 @@ pub(crate) fn service(service: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let kind = spec.child("type");
     let is_headless = is_headless(&spec);
     let ports = spec.child("ports");
-    if ports.len() == 0 && !is_headless && kind.text() != "ExternalName" {
+    if ports.is_empty() && !is_headless && kind.text() != "ExternalName" {
         ports.required(&mut errors, "");
     }
     if is_headless && matches!(kind.text(), "NodePort" | "LoadBalancer") {
@@ -176,12 +176,12 @@ fn check_cluster_ips(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, 
     }
     let (first, all) = (spec.child("clusterIP"), spec.child("clusterIPs"));
     if first.is_set() {
-        if all.len() == 0 {
+        if all.is_empty() {
             all.required(errors, "");
         } else if all.index(0).text() != first.text() {
             all.invalid(errors, "first value must match `clusterIP`");
         }
-    } else if all.len() > 0 {
+    } else if !all.is_empty() {
         all.invalid(errors, "must be empty when `clusterIP` is not specified");
     }
     let families = spec.child("ipFamilies");
@@ -231,7 +231,7 @@ const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ran
 fn check_source_ranges(errors: &mut Errors, service: &Value, spec: &Field<'_, '_>, old: Option<&Value>) {
     let is_balanced = spec.child("type").text() == "LoadBalancer";
     let ranges = spec.child("loadBalancerSourceRanges");
-    if ranges.len() > 0 {
+    if !ranges.is_empty() {
         // The path is spelt so upstream.
         let shown = spec.child("LoadBalancerSourceRanges").with(ranges.value);
         if !is_balanced {
@@ -298,7 +298,7 @@ fn check_traffic(errors: &mut Errors, spec: &Field<'_, '_>) {
     );
     let kind = spec.child("type").text();
     let is_external = matches!(kind, "NodePort" | "LoadBalancer")
-        || (kind == "ClusterIP" && spec.child("externalIPs").len() > 0);
+        || (kind == "ClusterIP" && !spec.child("externalIPs").is_empty());
     if is_external {
         external.required_one_of(errors, POLICIES);
     } else if external.is_set() {
@@ -366,14 +366,14 @@ fn check_kept(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, '_>, li
     }
     let first = after.index(0);
     // Without any address there is no family either.
-    if after.len() < before.len() && spec.child("clusterIPs").len() == 0 {
+    if after.len() < before.len() && spec.child("clusterIPs").is_empty() {
         first.invalid_as(
             errors,
             after.value.clone(),
             format!("primary {what} can not be unset"),
         );
     }
-    if after.len() > 0 && before.len() > 0 && first.text() != before.index(0).text() {
+    if !after.is_empty() && !before.is_empty() && first.text() != before.index(0).text() {
         let shown = spec.child("clusterIPs").value.clone();
         first.invalid_as(errors, shown, SET_ONCE);
     }
@@ -400,7 +400,7 @@ fn load_balancer(errors: &mut Errors, new: &Value, old: &Value, is_balanced: boo
     let balancer = status.child("loadBalancer");
     let ingress = balancer.child("ingress");
     if !is_balanced {
-        if ingress.len() > 0 {
+        if !ingress.is_empty() {
             let detail = "may only be used when `spec.type` is 'LoadBalancer'";
             ingress.forbidden(errors, detail);
         }

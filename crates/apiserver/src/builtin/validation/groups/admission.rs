@@ -7,10 +7,10 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::super::field::{Errors, Field};
 use super::super::names::{dns_1035_label, port_number, qualified_name, subdomain};
 use super::super::web_url::WebUrl;
 use super::format::{fully_qualified_name, label_selector};
-use super::node::{Errors, Node};
 
 /// Versions of reviews that the server can send.
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
@@ -32,7 +32,7 @@ struct Strictness {
 const STATIC_SUFFIX: &str = ".static.k8s.io";
 
 /// A new configuration, policy or binding is not named like one that comes from a file.
-pub(super) fn not_static(errors: &mut Errors, root: &Node<'_, '_>, old: Option<&Value>) {
+pub(super) fn not_static(errors: &mut Errors, root: &Field<'_, '_>, old: Option<&Value>) {
     let metadata = root.get("metadata");
     let name = metadata.get("name");
     if old.is_none() && name.text().ends_with(STATIC_SUFFIX) {
@@ -47,7 +47,7 @@ pub(super) fn not_static(errors: &mut Errors, root: &Node<'_, '_>, old: Option<&
 /// A configuration of validating or mutating webhooks, which differ in one field only.
 pub(crate) fn webhooks(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     not_static(&mut errors, &root, old);
     let hooks = root.get("webhooks");
     let strict = old.map_or(
@@ -56,11 +56,11 @@ pub(crate) fn webhooks(object: &Value, old: Option<&Value>) -> Errors {
             versions: true,
             names: true,
         },
-        |old| strictness(&Node::root(old)),
+        |old| strictness(&Field::root("", old)),
     );
-    let old_root = old.map(Node::root);
+    let old_root = old.map(|object| Field::root("", object));
     // Conditions that did not change were valid once.
-    let conditions = |root: &Node<'_, '_>| -> Vec<Value> {
+    let conditions = |root: &Field<'_, '_>| -> Vec<Value> {
         let hooks = root.get("webhooks");
         let all = hooks.list().iter();
         all.map(|hook| hook["matchConditions"].clone()).collect()
@@ -81,7 +81,7 @@ pub(crate) fn webhooks(object: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-fn strictness(old: &Node<'_, '_>) -> Strictness {
+fn strictness(old: &Field<'_, '_>) -> Strictness {
     let hooks = old.get("webhooks");
     let list = hooks.list();
     let mut names = HashSet::new();
@@ -106,7 +106,7 @@ fn is_review_version(version: &Value) -> bool {
         .is_some_and(|version| REVIEW_VERSIONS.contains(&version))
 }
 
-fn review_versions(errors: &mut Errors, versions: &Node<'_, '_>, strict: Strictness) {
+fn review_versions(errors: &mut Errors, versions: &Field<'_, '_>, strict: Strictness) {
     let accepted = REVIEW_VERSIONS.join(", ");
     if versions.is_empty() {
         return versions.required(errors, format!("must specify one of {accepted}"));
@@ -124,29 +124,31 @@ fn review_versions(errors: &mut Errors, versions: &Node<'_, '_>, strict: Strictn
     }
 }
 
-fn check_webhook(errors: &mut Errors, hook: &Node<'_, '_>, strict: Strictness) {
+fn check_webhook(errors: &mut Errors, hook: &Field<'_, '_>, strict: Strictness) {
     fully_qualified_name(errors, &hook.get("name"));
     for rule in hook.get("rules").items() {
         check_rule(errors, &rule);
     }
-    hook.get("failurePolicy")
-        .check_one_of(errors, &["Fail", "Ignore"]);
-    hook.get("matchPolicy")
-        .check_one_of(errors, &["Equivalent", "Exact"]);
+    hook.get("failurePolicy").one_of(errors, &["Fail", "Ignore"]);
+    hook.get("matchPolicy").one_of(errors, &["Equivalent", "Exact"]);
     hook.get("reinvocationPolicy")
-        .check_one_of(errors, &["IfNeeded", "Never"]);
+        .one_of(errors, &["IfNeeded", "Never"]);
     let effects = hook.get("sideEffects");
     let allowed = if strict.side_effects {
         NO_SIDE_EFFECTS
     } else {
         SIDE_EFFECTS
     };
-    if effects.is_nil() {
+    if !effects.exists() {
         effects.required(errors, format!("must specify one of {}", allowed.join(", ")));
     }
-    effects.check_one_of(errors, allowed);
+    effects.one_of(errors, allowed);
     let timeout = hook.get("timeoutSeconds");
-    if timeout.int().is_some_and(|seconds| !(1..=30).contains(&seconds)) {
+    if timeout
+        .value
+        .as_i64()
+        .is_some_and(|seconds| !(1..=30).contains(&seconds))
+    {
         timeout.invalid(errors, "the timeout value must be between 1 and 30 seconds");
     }
     label_selector(errors, &hook.get("namespaceSelector"));
@@ -156,12 +158,12 @@ fn check_webhook(errors: &mut Errors, hook: &Node<'_, '_>, strict: Strictness) {
 
 /// Where a webhook is, which stands at `path` of an object.
 pub(crate) fn check_webhook_client(errors: &mut Errors, object: &Value, path: &str) {
-    check_client_config(errors, &Node::root(object).get(path));
+    check_client_config(errors, &Field::root("", object).get(path));
 }
 
-fn check_client_config(errors: &mut Errors, config: &Node<'_, '_>) {
+fn check_client_config(errors: &mut Errors, config: &Field<'_, '_>) {
     let (url, service) = (config.get("url"), config.get("service"));
-    match (url.is_set(), service.is_set()) {
+    match (url.exists(), service.exists()) {
         (true, false) => webhook_url(errors, &url),
         (false, true) => webhook_service(errors, &service),
         _ => config.required(errors, "exactly one of url or service is required"),
@@ -169,7 +171,7 @@ fn check_client_config(errors: &mut Errors, config: &Node<'_, '_>) {
 }
 
 /// Where a webhook outside of the cluster is (`ValidateWebhookURL`).
-fn webhook_url(errors: &mut Errors, url: &Node<'_, '_>) {
+fn webhook_url(errors: &mut Errors, url: &Field<'_, '_>) {
     const FORM: &str = "; desired format: https://host[/path]";
     let text = url.text();
     let WebUrl {
@@ -206,7 +208,7 @@ fn webhook_url(errors: &mut Errors, url: &Node<'_, '_>) {
 }
 
 /// Where a webhook within the cluster is (`ValidateWebhookService`).
-fn webhook_service(errors: &mut Errors, service: &Node<'_, '_>) {
+fn webhook_service(errors: &mut Errors, service: &Field<'_, '_>) {
     // Upstream takes the one for the other.
     for (field, shown) in [("namespace", "name"), ("name", "namespace")] {
         if service.get(field).is_empty() {
@@ -214,10 +216,10 @@ fn webhook_service(errors: &mut Errors, service: &Node<'_, '_>) {
         }
     }
     let port = service.get("port");
-    let messages = port_number(port.number());
+    let messages = port_number(port.int());
     if !messages.is_empty() {
         let detail = format!("port is not valid: {}", messages.join(", "));
-        port.invalid_as(errors, port.number(), detail);
+        port.invalid_as(errors, port.int(), detail);
     }
     let path = service.get("path");
     let text = path.text();
@@ -244,12 +246,12 @@ fn webhook_service(errors: &mut Errors, service: &Node<'_, '_>) {
     }
 }
 
-fn has_wildcard(list: &Node<'_, '_>) -> bool {
+fn has_wildcard(list: &Field<'_, '_>) -> bool {
     list.list().iter().any(|item| item == "*")
 }
 
 /// A rule: which operations on which resources (`validateRuleWithOperations`).
-pub(super) fn check_rule(errors: &mut Errors, rule: &Node<'_, '_>) {
+pub(super) fn check_rule(errors: &mut Errors, rule: &Field<'_, '_>) {
     for (field, what) in [
         ("operations", "operations"),
         ("apiGroups", "API groups"),
@@ -267,7 +269,7 @@ pub(super) fn check_rule(errors: &mut Errors, rule: &Node<'_, '_>) {
         }
         if field == "operations" {
             for operation in list.items() {
-                operation.check_one_of(errors, OPERATIONS);
+                operation.one_of(errors, OPERATIONS);
             }
         }
     }
@@ -275,12 +277,11 @@ pub(super) fn check_rule(errors: &mut Errors, rule: &Node<'_, '_>) {
         version.check_given(errors, "");
     }
     resources(errors, &rule.get("resources"));
-    rule.get("scope")
-        .check_one_of(errors, &["*", "Cluster", "Namespaced"]);
+    rule.get("scope").one_of(errors, &["*", "Cluster", "Namespaced"]);
 }
 
 /// Resources and subresources that no other one of the list implies (`validateResources`).
-fn resources(errors: &mut Errors, list: &Node<'_, '_>) {
+fn resources(errors: &mut Errors, list: &Field<'_, '_>) {
     if list.is_empty() {
         list.required(errors, "");
     }
@@ -326,7 +327,7 @@ fn resources(errors: &mut Errors, list: &Node<'_, '_>) {
 }
 
 /// Conditions under which a webhook or policy counts (`validateMatchConditions`).
-pub(super) fn match_conditions(errors: &mut Errors, conditions: &Node<'_, '_>) {
+pub(super) fn match_conditions(errors: &mut Errors, conditions: &Field<'_, '_>) {
     conditions.check_count(errors, MATCH_CONDITIONS_MAX);
     let mut names = HashSet::new();
     for condition in conditions.items() {

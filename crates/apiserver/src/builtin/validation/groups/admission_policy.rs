@@ -6,10 +6,10 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::super::field::{Errors, Field};
 use super::super::names::{dns_1035_label, qualified_name, subdomain};
 use super::admission::{check_rule, match_conditions, not_static};
 use super::format::{conditions, label_selector, path_segment};
-use super::node::{Errors, Node};
 
 /// The most audit annotations of a policy.
 const AUDIT_ANNOTATIONS_MAX: usize = 20;
@@ -19,7 +19,7 @@ const AUDIT_EXPRESSION_MAX: usize = 5 * 1024;
 /// A validating policy (`ValidateValidatingAdmissionPolicy`, `ValidateValidatingAdmissionPolicyUpdate`).
 pub(crate) fn validating(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     not_static(&mut errors, &root, old);
     let spec = root.get("spec");
     policy(&mut errors, &spec, old);
@@ -60,15 +60,15 @@ pub(crate) fn validating(object: &Value, old: Option<&Value>) -> Errors {
 }
 
 /// What policies of both kinds have in common.
-fn policy(errors: &mut Errors, spec: &Node<'_, '_>, old: Option<&Value>) {
+fn policy(errors: &mut Errors, spec: &Field<'_, '_>, old: Option<&Value>) {
     spec.get("failurePolicy")
         .check_present(errors, &["Fail", "Ignore"]);
     let param = spec.get("paramKind");
-    if param.is_set() {
+    if param.exists() {
         param_kind(errors, &param);
     }
     let constraints = spec.get("matchConstraints");
-    if constraints.is_nil() {
+    if !constraints.exists() {
         constraints.required(errors, "");
     } else {
         match_resources(errors, &constraints);
@@ -79,11 +79,11 @@ fn policy(errors: &mut Errors, spec: &Node<'_, '_>, old: Option<&Value>) {
     }
     // Conditions that did not change were valid once.
     let is_known = old.is_some_and(|old| {
-        let old = Node::root(old);
+        let old = Field::root("", old);
         let old = old.get("spec");
         ["paramKind", "matchConditions"]
             .iter()
-            .all(|field| spec.get(field).equals(&old.get(field)))
+            .all(|field| spec.get(field).same(&old.get(field)))
     });
     if !is_known {
         match_conditions(errors, &spec.get("matchConditions"));
@@ -131,7 +131,7 @@ fn is_identifier(name: &str) -> bool {
     name.starts_with(is_first) && name.chars().all(is_rest) && !RESERVED.contains(&name)
 }
 
-fn param_kind(errors: &mut Errors, param: &Node<'_, '_>) {
+fn param_kind(errors: &mut Errors, param: &Field<'_, '_>) {
     let (version, kind) = (param.get("apiVersion"), param.get("kind"));
     let text = version.text();
     if version.check_given(errors, "") {
@@ -167,13 +167,13 @@ fn param_kind(errors: &mut Errors, param: &Node<'_, '_>) {
 }
 
 /// Which objects a policy or binding is for (`validateMatchResources`).
-fn match_resources(errors: &mut Errors, resources: &Node<'_, '_>) {
+fn match_resources(errors: &mut Errors, resources: &Field<'_, '_>) {
     resources
         .get("matchPolicy")
         .check_present(errors, &["Equivalent", "Exact"]);
     for field in ["namespaceSelector", "objectSelector"] {
         let selector = resources.get(field);
-        if selector.is_nil() {
+        if !selector.exists() {
             selector.required(errors, "");
         }
         label_selector(errors, &selector);
@@ -192,13 +192,13 @@ fn match_resources(errors: &mut Errors, resources: &Node<'_, '_>) {
     }
 }
 
-fn check_validation(errors: &mut Errors, validation: &Node<'_, '_>) {
+fn check_validation(errors: &mut Errors, validation: &Field<'_, '_>) {
     let (expression, message) = (validation.get("expression"), validation.get("message"));
     if expression.text().trim().is_empty() {
         expression.required(errors, "expression is not specified");
     }
     let message_expression = validation.get("messageExpression");
-    let is_blank = |node: &Node<'_, '_>| !node.text().is_empty() && node.text().trim().is_empty();
+    let is_blank = |node: &Field<'_, '_>| !node.text().is_empty() && node.text().trim().is_empty();
     if is_blank(&message_expression) {
         message_expression.invalid(errors, "must be non-empty if specified");
     }
@@ -209,7 +209,7 @@ fn check_validation(errors: &mut Errors, validation: &Node<'_, '_>) {
     }
     validation
         .get("reason")
-        .check_one_of(errors, &["Forbidden", "Invalid", "RequestEntityTooLarge"]);
+        .one_of(errors, &["Forbidden", "Invalid", "RequestEntityTooLarge"]);
 }
 
 /// What the type checker reports (`ValidateValidatingAdmissionPolicyStatusUpdate`).
@@ -218,7 +218,7 @@ pub(crate) fn validating_status(subresource: &str, new: &Value, _: &Value) -> Er
     if subresource != "status" {
         return errors;
     }
-    let root = Node::root(new);
+    let root = Field::root("", new);
     let status = root.get("status");
     for warning in status.get("typeChecking.expressionWarnings").items() {
         warning.get("warning").check_given(&mut errors, "");
@@ -234,14 +234,14 @@ pub(crate) fn validating_status(subresource: &str, new: &Value, _: &Value) -> Er
 /// The binding of a validating policy.
 pub(crate) fn validating_binding(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     not_static(&mut errors, &root, old);
     let spec = root.get("spec");
     binding(&mut errors, &spec);
     let actions = spec.get("validationActions");
     let mut seen = HashSet::new();
     for action in actions.items() {
-        action.check_one_of(&mut errors, &["Audit", "Deny", "Warn"]);
+        action.one_of(&mut errors, &["Audit", "Deny", "Warn"]);
         if !seen.insert(action.text()) {
             action.duplicate(&mut errors);
         }
@@ -257,35 +257,35 @@ pub(crate) fn validating_binding(object: &Value, old: Option<&Value>) -> Errors 
     errors
 }
 
-fn binding(errors: &mut Errors, spec: &Node<'_, '_>) {
+fn binding(errors: &mut Errors, spec: &Field<'_, '_>) {
     let name = spec.get("policyName");
     if name.check_given(errors, "") {
         name.invalid_each(errors, subdomain(name.text()));
     }
     let param = spec.get("paramRef");
-    if param.is_set() {
+    if param.exists() {
         param_reference(errors, &param);
     }
     let resources = spec.get("matchResources");
-    if resources.is_set() {
+    if resources.exists() {
         match_resources(errors, &resources);
     }
 }
 
-fn param_reference(errors: &mut Errors, param: &Node<'_, '_>) {
+fn param_reference(errors: &mut Errors, param: &Field<'_, '_>) {
     let (name, selector) = (param.get("name"), param.get("selector"));
     let exclusive = "name and selector are mutually exclusive";
     if !name.is_empty() {
         name.invalid_each(errors, path_segment(name.text()));
-        if selector.is_set() {
+        if selector.exists() {
             name.forbidden(errors, exclusive);
         }
     }
     label_selector(errors, &selector);
-    if selector.is_set() && !name.is_empty() {
+    if selector.exists() && !name.is_empty() {
         selector.forbidden(errors, exclusive);
     }
-    if selector.is_nil() && name.is_empty() {
+    if !selector.exists() && name.is_empty() {
         param.required(errors, "one of name or selector must be specified");
     }
     param
@@ -299,7 +299,7 @@ const MUTATING_OPERATIONS: &[&str] = &["*", "CONNECT", "CREATE", "UPDATE"];
 /// A mutating policy (`ValidateMutatingAdmissionPolicy`, `ValidateMutatingAdmissionPolicyUpdate`).
 pub(crate) fn mutating(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     not_static(&mut errors, &root, old);
     let spec = root.get("spec");
     policy(&mut errors, &spec, old);
@@ -316,20 +316,20 @@ pub(crate) fn mutating(object: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-fn mutating_operations(errors: &mut Errors, resources: &Node<'_, '_>) {
+fn mutating_operations(errors: &mut Errors, resources: &Field<'_, '_>) {
     let rules = resources.get("resourceRules");
     // Upstream tells of the list of all rules, not of the one.
     let operations = rules.get("operations");
     for rule in rules.items() {
         for operation in rule.get("operations").items() {
             if !MUTATING_OPERATIONS.contains(&operation.text()) {
-                operations.unsupported_as(errors, operation.text(), MUTATING_OPERATIONS);
+                operations.not_supported_as(errors, operation.text(), MUTATING_OPERATIONS);
             }
         }
     }
 }
 
-fn check_mutation(errors: &mut Errors, mutation: &Node<'_, '_>) {
+fn check_mutation(errors: &mut Errors, mutation: &Field<'_, '_>) {
     let kind = mutation.get("patchType");
     let (wanted, other) = match kind.text() {
         "" => return kind.required(errors, ""),
@@ -338,7 +338,7 @@ fn check_mutation(errors: &mut Errors, mutation: &Node<'_, '_>) {
         _ => return kind.not_supported(errors, &["ApplyConfiguration", "JSONPatch"]),
     };
     let (patch, extra) = (mutation.get(wanted), mutation.get(other));
-    if patch.is_nil() {
+    if !patch.exists() {
         patch.required(
             errors,
             format!("must be specified when patchType is {}", kind.text()),
@@ -349,7 +349,7 @@ fn check_mutation(errors: &mut Errors, mutation: &Node<'_, '_>) {
             expression.required(errors, "");
         }
     }
-    if extra.is_set() {
+    if extra.exists() {
         let detail = format!("must not be specified when patchType is {}", kind.text());
         extra.invalid_as(errors, format!("{{{other}}}"), detail);
     }
@@ -358,7 +358,7 @@ fn check_mutation(errors: &mut Errors, mutation: &Node<'_, '_>) {
 /// The binding of a mutating policy.
 pub(crate) fn mutating_binding(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     not_static(&mut errors, &root, old);
     let spec = root.get("spec");
     binding(&mut errors, &spec);

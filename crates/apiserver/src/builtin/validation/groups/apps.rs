@@ -7,26 +7,26 @@ use serde_json::{Value, json};
 
 use super::super::super::value::child;
 use super::super::super::warnings;
+use super::super::field::{Errors, Field};
 use super::super::names::label;
 use super::super::{metadata, objects};
 use super::format::{
     at_most_all, int_or_percent, int_or_percent_value, label_selector, pod_name_warning, pod_template,
     selects, selects_everything,
 };
-use super::node::{Errors, Node};
 
 /// A deployment (`ValidateDeployment`, `ValidateDeploymentUpdate`).
 pub(crate) fn deployment(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let (root, old) = (Node::root(object), old.map(Node::root));
+    let (root, old) = (Field::root("", object), old.map(|object| Field::root("", object)));
     let spec = root.get("spec");
-    spec.get("replicas").check_not_negative(&mut errors);
+    spec.get("replicas").not_negative(&mut errors);
     replicated(&mut errors, &spec, "deployment");
     deployment_strategy(&mut errors, &spec.get("strategy"));
     spec.check_counters(&mut errors, &["minReadySeconds", "revisionHistoryLimit"]);
     let deadline = spec.get("progressDeadlineSeconds");
-    deadline.check_not_negative(&mut errors);
-    if deadline.is_set() && deadline.number() <= spec.get("minReadySeconds").number() {
+    deadline.not_negative(&mut errors);
+    if deadline.exists() && deadline.int() <= spec.get("minReadySeconds").int() {
         deadline.invalid(&mut errors, "must be greater than minReadySeconds");
     }
     if let Some(old) = &old {
@@ -38,7 +38,7 @@ pub(crate) fn deployment(object: &Value, old: Option<&Value>) -> Errors {
 /// A replica set (`ValidateReplicaSet`, `ValidateReplicaSetUpdate`).
 pub(crate) fn replica_set(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let (root, old) = (Node::root(object), old.map(Node::root));
+    let (root, old) = (Field::root("", object), old.map(|object| Field::root("", object)));
     let spec = root.get("spec");
     spec.check_counters(&mut errors, &["replicas", "minReadySeconds"]);
     // Upstream says "deployment" here too.
@@ -50,7 +50,7 @@ pub(crate) fn replica_set(object: &Value, old: Option<&Value>) -> Errors {
 }
 
 /// Selector and template of what keeps a number of pods running (`ValidatePodTemplateSpecForReplicaSet`).
-fn replicated(errors: &mut Errors, spec: &Node<'_, '_>, kind: &str) {
+fn replicated(errors: &mut Errors, spec: &Field<'_, '_>, kind: &str) {
     let selector = spec.get("selector");
     strict_selector(errors, &selector, kind);
     let template = spec.get("template");
@@ -63,8 +63,8 @@ fn replicated(errors: &mut Errors, spec: &Node<'_, '_>, kind: &str) {
     always_restarting(errors, &template, "ReplicaSet");
 }
 
-fn strict_selector(errors: &mut Errors, selector: &Node<'_, '_>, kind: &str) {
-    if selector.is_nil() {
+fn strict_selector(errors: &mut Errors, selector: &Field<'_, '_>, kind: &str) {
+    if !selector.exists() {
         return selector.required(errors, "");
     }
     label_selector(errors, selector);
@@ -73,7 +73,7 @@ fn strict_selector(errors: &mut Errors, selector: &Node<'_, '_>, kind: &str) {
     }
 }
 
-pub(super) fn mismatch(errors: &mut Errors, template: &Node<'_, '_>) {
+pub(super) fn mismatch(errors: &mut Errors, template: &Field<'_, '_>) {
     let metadata = template.get("metadata");
     metadata
         .get("labels")
@@ -81,14 +81,14 @@ pub(super) fn mismatch(errors: &mut Errors, template: &Node<'_, '_>) {
 }
 
 /// Pods that a controller keeps running always restart and never give up.
-fn always_restarting(errors: &mut Errors, template: &Node<'_, '_>, controller: &str) {
+fn always_restarting(errors: &mut Errors, template: &Field<'_, '_>, controller: &str) {
     let spec = template.get("spec");
     let policy = spec.get("restartPolicy");
     if policy.text() != "Always" {
         policy.not_supported(errors, &["Always"]);
     }
     let deadline = spec.get("activeDeadlineSeconds");
-    if deadline.is_set() {
+    if deadline.exists() {
         deadline.forbidden(
             errors,
             format!("activeDeadlineSeconds in {controller} is not Supported"),
@@ -96,15 +96,15 @@ fn always_restarting(errors: &mut Errors, template: &Node<'_, '_>, controller: &
     }
 }
 
-fn deployment_strategy(errors: &mut Errors, strategy: &Node<'_, '_>) {
+fn deployment_strategy(errors: &mut Errors, strategy: &Field<'_, '_>) {
     let rolling = strategy.get("rollingUpdate");
     match strategy.get("type").text() {
-        "Recreate" if rolling.is_set() => {
+        "Recreate" if rolling.exists() => {
             let detail = "may not be specified when strategy `type` is 'Recreate'";
             rolling.forbidden(errors, detail);
         }
         "Recreate" => {}
-        "RollingUpdate" if rolling.is_nil() => {
+        "RollingUpdate" if !rolling.exists() => {
             rolling.required(errors, "this should be defaulted and never be nil");
         }
         "RollingUpdate" => {
@@ -123,14 +123,14 @@ fn deployment_strategy(errors: &mut Errors, strategy: &Node<'_, '_>) {
 /// A daemon set (`ValidateDaemonSet`, `ValidateDaemonSetUpdate`).
 pub(crate) fn daemon_set(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let (root, old) = (Node::root(object), old.map(Node::root));
+    let (root, old) = (Field::root("", object), old.map(|object| Field::root("", object)));
     let spec = root.get("spec");
     let (selector, template) = (spec.get("selector"), spec.get("template"));
     label_selector(&mut errors, &selector);
     if selects(&selector, &template.get("metadata.labels")) == Some(false) {
         mismatch(&mut errors, &template);
     }
-    if selector.is_set() && selects_everything(&selector) {
+    if selector.exists() && selects_everything(&selector) {
         selector.invalid(&mut errors, "empty selector is invalid for daemonset");
     }
     pod_template(&mut errors, &template);
@@ -143,11 +143,11 @@ pub(crate) fn daemon_set(object: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-fn daemon_set_strategy(errors: &mut Errors, strategy: &Node<'_, '_>) {
+fn daemon_set_strategy(errors: &mut Errors, strategy: &Field<'_, '_>) {
     let rolling = strategy.get("rollingUpdate");
     match strategy.get("type").text() {
         "OnDelete" => {}
-        "RollingUpdate" if rolling.is_nil() => rolling.required(errors, ""),
+        "RollingUpdate" if !rolling.exists() => rolling.required(errors, ""),
         "RollingUpdate" => {
             let (unavailable, surge) = (rolling.get("maxUnavailable"), rolling.get("maxSurge"));
             for node in [&unavailable, &surge] {
@@ -167,7 +167,7 @@ fn daemon_set_strategy(errors: &mut Errors, strategy: &Node<'_, '_>) {
 /// A stateful set (`ValidateStatefulSet`, `ValidateStatefulSetUpdate`).
 pub(crate) fn stateful_set(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let spec = root.get("spec");
     let options = match old {
         None => StatefulSetOptions::default(),
@@ -175,7 +175,7 @@ pub(crate) fn stateful_set(object: &Value, old: Option<&Value>) -> Errors {
             // What is stored may break a rule that came later; what does not change of it stays valid. The claims are fixed,
             // so there is nothing to check them for.
             let mut found = Errors::new();
-            let old_root = Node::root(old);
+            let old_root = Field::root("", old);
             let lenient = StatefulSetOptions {
                 skips_claims: true,
                 skips_template: false,
@@ -190,7 +190,7 @@ pub(crate) fn stateful_set(object: &Value, old: Option<&Value>) -> Errors {
     };
     stateful_set_spec(&mut errors, &spec, options);
     if let Some(old) = old {
-        let old = Node::root(old);
+        let old = Field::root("", old);
         let fixed = [
             "selector",
             "volumeClaimTemplates",
@@ -210,14 +210,14 @@ struct StatefulSetOptions {
     skips_service_name: bool,
 }
 
-fn stateful_set_spec(errors: &mut Errors, spec: &Node<'_, '_>, options: StatefulSetOptions) {
+fn stateful_set_spec(errors: &mut Errors, spec: &Field<'_, '_>, options: StatefulSetOptions) {
     let management = spec.get("podManagementPolicy");
     if management.check_given(errors, "") && !matches!(management.text(), "OrderedReady" | "Parallel") {
         management.invalid(errors, "must be 'OrderedReady' or 'Parallel'");
     }
     stateful_set_strategy(errors, &spec.get("updateStrategy"));
     let retention = spec.get("persistentVolumeClaimRetentionPolicy");
-    if retention.is_set() {
+    if retention.exists() {
         for field in ["whenDeleted", "whenScaled"] {
             let policy = retention.get(field);
             if !matches!(policy.text(), "Retain" | "Delete") {
@@ -231,7 +231,7 @@ fn stateful_set_spec(errors: &mut Errors, spec: &Node<'_, '_>, options: Stateful
         }
     }
     spec.check_counters(errors, &["replicas", "minReadySeconds"]);
-    spec.get("ordinals.start").check_not_negative(errors);
+    spec.get("ordinals.start").not_negative(errors);
     let service = spec.get("serviceName");
     if !options.skips_service_name && !service.is_empty() {
         service.invalid_each(errors, label(service.text()));
@@ -246,20 +246,15 @@ fn stateful_set_spec(errors: &mut Errors, spec: &Node<'_, '_>, options: Stateful
     if !options.skips_template {
         let completed = with_claims(spec);
         errors.extend(objects::pod_template_spec(
-            completed.as_ref().unwrap_or_else(|| template.value()),
+            completed.as_ref().unwrap_or(template.value),
             &template.path(),
         ));
     }
     let path = template.path();
-    metadata::labels(
-        errors,
-        template.value(),
-        "/metadata/labels",
-        &path.child("labels"),
-    );
+    metadata::labels(errors, template.value, "/metadata/labels", &path.child("labels"));
     metadata::annotations(
         errors,
-        template.value(),
+        template.value,
         "/metadata/annotations",
         &path.child("annotations"),
     );
@@ -268,7 +263,7 @@ fn stateful_set_spec(errors: &mut Errors, spec: &Node<'_, '_>, options: Stateful
 
 /// The template as its pods will be: with a volume for each claim, and without what the controller sets itself. `None` where
 /// that is the template itself.
-fn with_claims(spec: &Node<'_, '_>) -> Option<Value> {
+fn with_claims(spec: &Field<'_, '_>) -> Option<Value> {
     let (template, claims) = (spec.get("template"), spec.get("volumeClaimTemplates"));
     let pod = template.get("spec");
     if claims.is_empty() && pod.get("subdomain").is_empty() && pod.get("hostname").is_empty() {
@@ -281,7 +276,7 @@ fn with_claims(spec: &Node<'_, '_>) -> Option<Value> {
             names.push(name);
         }
     }
-    let mut template = template.value().clone();
+    let mut template = template.value.clone();
     let pod = template
         .as_object_mut()
         .and_then(|template| child(template, "spec"))?;
@@ -303,27 +298,27 @@ fn with_claims(spec: &Node<'_, '_>) -> Option<Value> {
 }
 
 /// The specification of a claim that each pod gets, by the rules of claims.
-fn claim_template(errors: &mut Errors, claim: &Node<'_, '_>) {
+fn claim_template(errors: &mut Errors, claim: &Field<'_, '_>) {
     let path = claim.path();
-    let found = super::super::storage::persistent_volume_claim(claim.value(), None);
+    let found = super::super::storage::persistent_volume_claim(claim.value, None);
     errors.extend(found.into_iter().map(|error| FieldError {
         path: FieldPath::new(format!("{path}.{}", error.path)),
         ..error
     }));
 }
 
-fn stateful_set_strategy(errors: &mut Errors, strategy: &Node<'_, '_>) {
+fn stateful_set_strategy(errors: &mut Errors, strategy: &Field<'_, '_>) {
     let rolling = strategy.get("rollingUpdate");
     match strategy.get("type").text() {
         "" => strategy.required(errors, ""),
-        "OnDelete" if rolling.is_set() => {
+        "OnDelete" if rolling.exists() => {
             rolling.invalid(errors, "only allowed for updateStrategy 'RollingUpdate'");
         }
         "OnDelete" => {}
         "RollingUpdate" => {
-            rolling.get("partition").check_not_negative(errors);
+            rolling.get("partition").not_negative(errors);
             let unavailable = rolling.get("maxUnavailable");
-            if unavailable.is_set() {
+            if unavailable.exists() {
                 int_or_percent(errors, &unavailable);
                 if int_or_percent_value(&unavailable) == 0 {
                     unavailable.invalid(errors, "cannot be 0");
@@ -338,16 +333,16 @@ fn stateful_set_strategy(errors: &mut Errors, strategy: &Node<'_, '_>) {
 /// A revision of a daemon set or stateful set (`ValidateControllerRevisionCreate`, `ValidateControllerRevisionUpdate`).
 pub(crate) fn controller_revision(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
-    root.get("revision").check_not_negative(&mut errors);
+    let root = Field::root("", object);
+    root.get("revision").not_negative(&mut errors);
     let data = root.get("data");
     match old {
         Some(old) => {
-            let old = Node::root(old);
-            data.check_unchanged(&mut errors, &old.get("data"));
+            let old = Field::root("", old);
+            data.immutable(&mut errors, &old.get("data"));
         }
-        None if data.is_nil() => data.required(&mut errors, "data is mandatory"),
-        None if !data.value().is_object() => data.required(&mut errors, "data must be a valid JSON object"),
+        None if !data.exists() => data.required(&mut errors, "data is mandatory"),
+        None if !data.value.is_object() => data.required(&mut errors, "data must be a valid JSON object"),
         None => {}
     }
     errors
@@ -458,22 +453,18 @@ fn status(
     if subresource != "status" {
         return errors;
     }
-    let (new, old) = (Node::root(new), Node::root(old));
+    let (new, old) = (Field::root("", new), Field::root("", old));
     let (status, before) = (new.get("status"), old.get("status"));
     status.check_counters(&mut errors, counters);
     for (part, whole, name) in parts {
         let part = status.get(part);
-        if part.number() > status.get(whole).number() {
-            part.invalid_as(
-                &mut errors,
-                part.number(),
-                format!("cannot be greater than {name}"),
-            );
+        if part.int() > status.get(whole).int() {
+            part.invalid_as(&mut errors, part.int(), format!("cannot be greater than {name}"));
         }
     }
     let (collisions, known) = (status.get("collisionCount"), before.get("collisionCount"));
-    if known.is_set() && (collisions.is_nil() || collisions.number() < known.number()) {
-        collisions.invalid_as(&mut errors, collisions.number(), "cannot be decremented");
+    if known.exists() && (!collisions.exists() || collisions.int() < known.int()) {
+        collisions.invalid_as(&mut errors, collisions.int(), "cannot be decremented");
     }
     errors
 }
@@ -482,16 +473,16 @@ fn status(
 pub(crate) fn name_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
     let mut warnings = warnings::workload(object, old);
     if old.is_none() {
-        warnings.extend(pod_name_warning(&Node::root(object)));
+        warnings.extend(pod_name_warning(&Field::root("", object)));
     }
     warnings
 }
 
 /// A negative history is no limit, which few people mean.
 pub(crate) fn stateful_set_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let mut warnings = warnings::workload(object, old);
-    if root.get("spec.revisionHistoryLimit").number() < 0 {
+    if root.get("spec.revisionHistoryLimit").int() < 0 {
         let text = "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended";
         warnings.push(text.to_owned());
     }

@@ -4,8 +4,8 @@
 
 use serde_json::{Value, json};
 
+use super::super::field::{Errors, Field};
 use super::format::{label_requirement, values_of_requirement};
-use super::node::{Errors, Node};
 
 /// Who a review asks about, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,14 +21,14 @@ pub(crate) enum Asks {
 /// Checks a review of access.
 pub(crate) fn access_review(review: &Value, asks: Asks) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(review);
+    let root = Field::root("", review);
     let spec = root.get("spec");
     let (resource, path) = (spec.get("resourceAttributes"), spec.get("nonResourceAttributes"));
-    let shown = match path.is_nil() {
-        true => Value::Null,
-        false => json!({"Path": path.get("path").text(), "Verb": path.get("verb").text()}),
+    let shown = match path.exists() {
+        true => json!({"Path": path.get("path").text(), "Verb": path.get("verb").text()}),
+        false => Value::Null,
     };
-    if resource.is_nil() == path.is_nil() {
+    if resource.exists() == path.exists() {
         let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
         spec.invalid_as(&mut errors, shown.clone(), detail);
     }
@@ -53,16 +53,16 @@ pub(crate) fn access_review(review: &Value, asks: Asks) -> Errors {
         ),
         _ => (&["managedFields"], "must be empty"),
     };
-    let is_set = |(field, value): (&str, Node<'_, '_>)| !exempt.contains(&field) && value.is_set();
+    let is_set = |(field, value): (&str, Field<'_, '_>)| !exempt.contains(&field) && value.exists();
     if metadata.entries().any(is_set) {
         metadata.invalid(&mut errors, detail);
     }
     if asks == Asks::AnyoneHere {
         let namespace = resource.get("namespace");
-        if !resource.is_nil() && namespace.text() != metadata.get("namespace").text() {
+        if resource.exists() && namespace.text() != metadata.get("namespace").text() {
             namespace.invalid_as(&mut errors, namespace.text(), "must match metadata.namespace");
         }
-        if !path.is_nil() {
+        if path.exists() {
             path.invalid_as(&mut errors, shown, "disallowed on this kind of request");
         }
     }
@@ -72,10 +72,10 @@ pub(crate) fn access_review(review: &Value, asks: Asks) -> Errors {
 /// A selector of a question: a text, or requirements. Operators that are not known pass, since newer clients may know them.
 fn selector(
     errors: &mut Errors,
-    selector: &Node<'_, '_>,
-    check_requirement: impl Fn(&mut Errors, &Node<'_, '_>),
+    selector: &Field<'_, '_>,
+    check_requirement: impl Fn(&mut Errors, &Field<'_, '_>),
 ) {
-    if selector.is_nil() {
+    if !selector.exists() {
         return;
     }
     let (raw, requirements) = (selector.get("rawSelector"), selector.get("requirements"));

@@ -7,11 +7,10 @@ use kubewright_core::Quantity;
 use serde_json::Value;
 
 use super::super::super::conversion;
-use super::super::field::Field;
+use super::super::field::{Errors, Field};
 use super::super::names::label;
 use super::super::resources;
 use super::format::given_path_segment;
-use super::node::{Errors, Node};
 
 /// The longest period of a policy, in seconds.
 const PERIOD_MAX: i64 = 1800;
@@ -22,23 +21,23 @@ const WINDOW_MAX: i64 = 3600;
 pub(crate) fn autoscaler(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
     let converted = latest(object);
-    let root = Node::root(converted.as_ref().unwrap_or(object));
+    let root = Field::root("", converted.as_ref().unwrap_or(object));
     let old_converted = old.and_then(latest);
-    let old = old.map(|old| Node::root(old_converted.as_ref().unwrap_or(old)));
+    let old = old.map(|old| Field::root("", old_converted.as_ref().unwrap_or(old)));
     let spec = root.get("spec");
     let (least, most) = (spec.get("minReplicas"), spec.get("maxReplicas"));
-    if least.number() < 0 {
+    if least.int() < 0 {
         least.invalid(&mut errors, "must be greater than or equal to 0");
     }
-    match most.number() {
+    match most.int() {
         0 => most.required(&mut errors, ""),
         number if number < 0 => most.invalid(&mut errors, "must be greater than or equal to 1"),
         _ => {}
     }
-    if least.is_set() && most.number() < least.number() {
+    if least.exists() && most.int() < least.int() {
         most.invalid_as(
             &mut errors,
-            most.number(),
+            most.int(),
             "must be greater than or equal to `minReplicas`",
         );
     }
@@ -73,7 +72,7 @@ pub(crate) fn autoscaler(object: &Value, old: Option<&Value>) -> Errors {
         );
     }
     let scales_from_nothing = |metric: &Value| metric["type"] == "Object" || metric["type"] == "External";
-    if least.int() == Some(0) && !metrics.list().iter().any(scales_from_nothing) {
+    if least.value.as_i64() == Some(0) && !metrics.list().iter().any(scales_from_nothing) {
         let detail =
             "must specify at least one Object or External metric to support scaling to zero replicas";
         metrics.forbidden(&mut errors, detail);
@@ -81,7 +80,7 @@ pub(crate) fn autoscaler(object: &Value, old: Option<&Value>) -> Errors {
     let behavior = spec.get("behavior");
     for field in ["scaleUp", "scaleDown"] {
         let rules = behavior.get(field);
-        if rules.is_set() {
+        if rules.exists() {
             scaling_rules(&mut errors, &rules);
         }
     }
@@ -109,13 +108,13 @@ enum Group {
     Optional,
 }
 
-fn reference(errors: &mut Errors, reference: &Node<'_, '_>, group: Group) {
+fn reference(errors: &mut Errors, reference: &Field<'_, '_>, group: Group) {
     given_path_segment(errors, &reference.get("kind"), "");
     given_path_segment(errors, &reference.get("name"), "");
     reference_version(errors, reference, group);
 }
 
-fn reference_version(errors: &mut Errors, reference: &Node<'_, '_>, group: Group) {
+fn reference_version(errors: &mut Errors, reference: &Field<'_, '_>, group: Group) {
     let version = reference.get("apiVersion");
     let text = version.text();
     let count = if text == "/" { 0 } else { text.matches('/').count() };
@@ -138,17 +137,17 @@ const SOURCES: &[(&str, &str)] = &[
 ];
 const TYPES: &[&str] = &["ContainerResource", "External", "Object", "Pods", "Resource"];
 
-fn check_metric(errors: &mut Errors, metric: &Node<'_, '_>, group: Group) {
+fn check_metric(errors: &mut Errors, metric: &Field<'_, '_>, group: Group) {
     let kind = metric.get("type");
     kind.check_given(errors, "must specify a metric source type");
     if !TYPES.contains(&kind.text()) {
         // Upstream checks the type twice; it is told of once.
-        kind.invalid_type(errors, TYPES);
+        kind.not_supported(errors, TYPES);
     }
     let present: Vec<&str> = SOURCES
         .iter()
         .map(|(_, field)| *field)
-        .filter(|field| metric.get(field).is_set())
+        .filter(|field| metric.get(field).exists())
         .collect();
     // Only the first source is looked into.
     if let Some(field) = present.first() {
@@ -171,15 +170,13 @@ fn check_metric(errors: &mut Errors, metric: &Node<'_, '_>, group: Group) {
     }
 }
 
-fn check_source(errors: &mut Errors, field: &str, source: &Node<'_, '_>, group: Group) {
+fn check_source(errors: &mut Errors, field: &str, source: &Field<'_, '_>, group: Group) {
     let target = source.get("target");
     match field {
         "resource" | "containerResource" => {
             let name = source.get("name");
             if name.check_given(errors, "must specify a resource name") && field == "containerResource" {
-                let path = name.path();
-                let at = Field::root(path.as_str(), name.value());
-                resources::check_container_name(errors, &at, name.text());
+                resources::check_container_name(errors, &name, name.text());
             }
             let container = source.get("container");
             if field == "containerResource" && container.check_given(errors, "must specify a container") {
@@ -197,23 +194,25 @@ fn check_source(errors: &mut Errors, field: &str, source: &Node<'_, '_>, group: 
     let (value, average) = (target.get("value"), target.get("averageValue"));
     let utilization = target.get("averageUtilization");
     match field {
-        "object" if value.is_nil() && average.is_nil() => {
+        "object" if !value.exists() && !average.exists() => {
             average.required(errors, "must set either a target value or averageValue");
         }
-        "external" if value.is_nil() && average.is_nil() => {
+        "external" if !value.exists() && !average.exists() => {
             let detail = "must set either a target value for metric or a per-pod target";
             average.required(errors, detail);
         }
-        "external" if value.is_set() && average.is_set() => {
+        "external" if value.exists() && average.exists() => {
             let detail = "may not set both a target value for metric and a per-pod target";
             value.forbidden(errors, detail);
         }
-        "pods" if average.is_nil() => average.required(errors, "must specify a positive target averageValue"),
-        "resource" | "containerResource" if utilization.is_nil() && average.is_nil() => {
+        "pods" if !average.exists() => {
+            average.required(errors, "must specify a positive target averageValue")
+        }
+        "resource" | "containerResource" if !utilization.exists() && !average.exists() => {
             let detail = "must set either a target raw value or a target utilization";
             utilization.required(errors, detail);
         }
-        "resource" | "containerResource" if utilization.is_set() && average.is_set() => {
+        "resource" | "containerResource" if utilization.exists() && average.exists() => {
             let detail = "may not set both a target raw value and a target utilization";
             average.forbidden(errors, detail);
         }
@@ -221,7 +220,7 @@ fn check_source(errors: &mut Errors, field: &str, source: &Node<'_, '_>, group: 
     }
 }
 
-fn check_target(errors: &mut Errors, target: &Node<'_, '_>) {
+fn check_target(errors: &mut Errors, target: &Field<'_, '_>) {
     let kind = target.get("type");
     kind.check_given(errors, "must specify a metric target type");
     if !matches!(kind.text(), "Utilization" | "Value" | "AverageValue") {
@@ -235,26 +234,26 @@ fn check_target(errors: &mut Errors, target: &Node<'_, '_>) {
         }
     }
     let utilization = target.get("averageUtilization");
-    if utilization.int().is_some_and(|number| number < 1) {
+    if utilization.value.as_i64().is_some_and(|number| number < 1) {
         utilization.invalid(errors, "must be greater than 0");
     }
 }
 
-fn parse(node: &Node<'_, '_>) -> Option<Quantity> {
+fn parse(node: &Field<'_, '_>) -> Option<Quantity> {
     node.text().parse().ok()
 }
 
-fn scaling_rules(errors: &mut Errors, rules: &Node<'_, '_>) {
+fn scaling_rules(errors: &mut Errors, rules: &Field<'_, '_>) {
     let window = rules.get("stabilizationWindowSeconds");
-    if window.number() < 0 {
+    if window.int() < 0 {
         window.invalid(errors, "must be greater than or equal to zero");
     }
-    if window.number() > WINDOW_MAX {
+    if window.int() > WINDOW_MAX {
         window.invalid(errors, format!("must be less than or equal to {WINDOW_MAX}"));
     }
     rules
         .get("selectPolicy")
-        .check_one_of(errors, &["Disabled", "Max", "Min"]);
+        .one_of(errors, &["Disabled", "Max", "Min"]);
     let policies = rules.get("policies");
     if policies.is_empty() {
         policies.required(errors, "must specify at least one Policy");
@@ -262,16 +261,16 @@ fn scaling_rules(errors: &mut Errors, rules: &Node<'_, '_>) {
     for policy in policies.items() {
         let kind = policy.get("type");
         if !matches!(kind.text(), "Pods" | "Percent") {
-            kind.invalid_type(errors, &["Percent", "Pods"]);
+            kind.not_supported(errors, &["Percent", "Pods"]);
         }
         for field in ["value", "periodSeconds"] {
             let node = policy.get(field);
-            if node.number() <= 0 {
-                node.invalid_as(errors, node.number(), "must be greater than zero");
+            if node.int() <= 0 {
+                node.invalid_as(errors, node.int(), "must be greater than zero");
             }
         }
         let period = policy.get("periodSeconds");
-        if period.number() > PERIOD_MAX {
+        if period.int() > PERIOD_MAX {
             period.invalid(errors, format!("must be less than or equal to {PERIOD_MAX}"));
         }
     }
@@ -285,12 +284,10 @@ fn scaling_rules(errors: &mut Errors, rules: &Node<'_, '_>) {
 pub(crate) fn autoscaler_status(subresource: &str, new: &Value, _: &Value) -> Errors {
     let mut errors = Errors::new();
     if subresource == "status" {
-        let root = Node::root(new);
+        let root = Field::root("", new);
         let status = root.get("status");
         for condition in status.get("conditions").items() {
-            condition
-                .get("observedGeneration")
-                .check_not_negative(&mut errors);
+            condition.get("observedGeneration").not_negative(&mut errors);
         }
         status.check_counters(&mut errors, &["currentReplicas", "desiredReplicas"]);
     }

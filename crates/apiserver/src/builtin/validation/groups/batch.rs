@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::super::super::warnings;
+use super::super::field::{Errors, Field};
 use super::super::names::{label, qualified_name};
 use super::apps::mismatch;
 use super::format::{domain_prefixed_path, label_selector, pod_name_warning, pod_template, selects};
-use super::node::{Errors, Node};
 
 /// As many pods as an indexed job may run at once: the list of completed indexes has to stay short.
 const INDEXED_PARALLELISM_MAX: i64 = 100_000;
@@ -39,14 +39,14 @@ const NAME: &str = "batch.kubernetes.io/job-name";
 /// A job (`ValidateJobCreate`, `ValidateJobUpdate`).
 pub(crate) fn job(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let spec = root.get("spec");
     if old.is_none() {
         generated_selector(&mut errors, &root);
     }
     job_spec(&mut errors, &spec);
     let (selector, template) = (spec.get("selector"), spec.get("template"));
-    if selector.is_nil() {
+    if !selector.exists() {
         selector.required(&mut errors, "");
     }
     label_selector(&mut errors, &selector);
@@ -54,17 +54,17 @@ pub(crate) fn job(object: &Value, old: Option<&Value>) -> Errors {
         mismatch(&mut errors, &template);
     }
     if let Some(old) = old {
-        job_update(&mut errors, &spec, &Node::root(old));
+        job_update(&mut errors, &spec, &Field::root("", old));
     }
     name_allows_completions(&mut errors, &root);
     errors
 }
 
 /// Unless the user selects by hand, the labels are those that the server generates (`validateGeneratedSelector`).
-fn generated_selector(errors: &mut Errors, job: &Node<'_, '_>) {
+fn generated_selector(errors: &mut Errors, job: &Field<'_, '_>) {
     let spec = job.get("spec");
     let selector = spec.get("selector");
-    if spec.get("manualSelector").is_true() || selector.is_nil() {
+    if spec.get("manualSelector").is_true() || !selector.exists() {
         return;
     }
     let metadata = job.get("metadata");
@@ -81,25 +81,25 @@ fn generated_selector(errors: &mut Errors, job: &Node<'_, '_>) {
     let labels = template_metadata.get("labels");
     for (key, value) in expected {
         let found = labels.key(key);
-        if found.is_nil() {
+        if !found.exists() {
             found.required(errors, format!("must be '{value}'"));
         } else if found.text() != value {
-            found.invalid_as(errors, labels.value().clone(), format!("must be '{value}'"));
+            found.invalid_as(errors, labels.value.clone(), format!("must be '{value}'"));
         }
     }
     let labels: Value = expected
         .iter()
         .map(|(key, value)| ((*key).to_owned(), Value::from(*value)))
         .collect();
-    if selects(&selector, &Node::root(&labels)) == Some(false) {
+    if selects(&selector, &Field::root("", &labels)) == Some(false) {
         selector.invalid(errors, "`selector` not auto-generated");
     }
 }
 
 /// The pods of an indexed job are named after their index.
-fn name_allows_completions(errors: &mut Errors, job: &Node<'_, '_>) {
+fn name_allows_completions(errors: &mut Errors, job: &Field<'_, '_>) {
     let (spec, metadata) = (job.get("spec"), job.get("metadata"));
-    let completions = spec.get("completions").number();
+    let completions = spec.get("completions").int();
     if is_indexed(&spec) && completions > 0 {
         let name = metadata.get("name");
         let longest = format!("{}-{}", name.text(), completions - 1);
@@ -110,12 +110,12 @@ fn name_allows_completions(errors: &mut Errors, job: &Node<'_, '_>) {
     }
 }
 
-pub(super) fn is_indexed(spec: &Node<'_, '_>) -> bool {
+pub(super) fn is_indexed(spec: &Field<'_, '_>) -> bool {
     spec.get("completionMode").text() == "Indexed"
 }
 
 /// The specification without its selector, which a cron job leaves out (`validateJobSpec`).
-pub(super) fn job_spec(errors: &mut Errors, spec: &Node<'_, '_>) {
+pub(super) fn job_spec(errors: &mut Errors, spec: &Field<'_, '_>) {
     spec.check_counters(
         errors,
         &[
@@ -128,26 +128,26 @@ pub(super) fn job_spec(errors: &mut Errors, spec: &Node<'_, '_>) {
             "maxFailedIndexes",
         ],
     );
-    if spec.get("maxFailedIndexes").is_set() && spec.get("backoffLimitPerIndex").is_nil() {
+    if spec.get("maxFailedIndexes").exists() && !spec.get("backoffLimitPerIndex").exists() {
         spec.get("backoffLimitPerIndex")
             .required(errors, "when maxFailedIndexes is specified");
     }
     let manager = spec.get("managedBy");
-    if manager.is_set() {
+    if manager.exists() {
         domain_prefixed_path(errors, &manager);
         manager.check_length(errors, MANAGED_BY_MAX);
     }
     completion_mode(errors, spec);
     let failure = spec.get("podFailurePolicy");
-    if failure.is_set() {
+    if failure.exists() {
         failure_policy(errors, spec, &failure);
     }
     success_policy(errors, spec);
     let replacement = spec.get("podReplacementPolicy");
-    if failure.is_set() {
-        replacement.check_one_of(errors, &["Failed"]);
+    if failure.exists() {
+        replacement.one_of(errors, &["Failed"]);
     } else {
-        replacement.check_one_of(errors, &["Failed", "TerminatingOrFailed"]);
+        replacement.one_of(errors, &["Failed", "TerminatingOrFailed"]);
     }
     let template = spec.get("template");
     pod_template(errors, &template);
@@ -155,7 +155,7 @@ pub(super) fn job_spec(errors: &mut Errors, spec: &Node<'_, '_>) {
     let restart = pod.get("restartPolicy");
     match restart.text() {
         "" | "Always" => restart.required(errors, "valid values: \"OnFailure\", \"Never\""),
-        "OnFailure" if failure.is_set() => {
+        "OnFailure" if failure.exists() => {
             let detail = "only \"Never\" is supported when podFailurePolicy is specified";
             restart.invalid(errors, detail);
         }
@@ -164,46 +164,46 @@ pub(super) fn job_spec(errors: &mut Errors, spec: &Node<'_, '_>) {
     }
 }
 
-fn completion_mode(errors: &mut Errors, spec: &Node<'_, '_>) {
+fn completion_mode(errors: &mut Errors, spec: &Field<'_, '_>) {
     let mode = spec.get("completionMode");
-    mode.check_one_of(errors, &["NonIndexed", "Indexed"]);
+    mode.one_of(errors, &["NonIndexed", "Indexed"]);
     let (completions, parallelism) = (spec.get("completions"), spec.get("parallelism"));
     let (failed, backoff) = (spec.get("maxFailedIndexes"), spec.get("backoffLimitPerIndex"));
     if !is_indexed(spec) {
-        if mode.is_nil() || mode.text() == "NonIndexed" {
+        if !mode.exists() || mode.text() == "NonIndexed" {
             for node in [&backoff, &failed] {
-                if node.is_set() {
+                if node.exists() {
                     node.invalid(errors, "requires indexed completion mode");
                 }
             }
         }
         return;
     }
-    if completions.is_nil() {
+    if !completions.exists() {
         completions.required(errors, "when completion mode is Indexed");
     }
-    if parallelism.number() > INDEXED_PARALLELISM_MAX {
+    if parallelism.int() > INDEXED_PARALLELISM_MAX {
         let detail = format!(
             "must be less than or equal to {INDEXED_PARALLELISM_MAX} when completion mode is Indexed"
         );
         parallelism.invalid(errors, detail);
     }
-    if completions.is_set() && failed.is_set() && failed.number() > completions.number() {
+    if completions.exists() && failed.exists() && failed.int() > completions.int() {
         failed.invalid(errors, "must be less than or equal to completions");
     }
-    if failed.number() > FAILED_INDEXES_MAX {
+    if failed.int() > FAILED_INDEXES_MAX {
         failed.invalid(
             errors,
             format!("must be less than or equal to {FAILED_INDEXES_MAX}"),
         );
     }
-    if completions.number() > COMPLETIONS_SOFT_LIMIT && backoff.is_set() {
-        if failed.is_nil() {
+    if completions.int() > COMPLETIONS_SOFT_LIMIT && backoff.exists() {
+        if !failed.exists() {
             let detail = format!("must be specified when completions is above {COMPLETIONS_SOFT_LIMIT}");
             failed.required(errors, detail);
         }
         for node in [&parallelism, &failed] {
-            if node.number() > HIGH_COMPLETIONS_MAX {
+            if node.int() > HIGH_COMPLETIONS_MAX {
                 let detail = format!(
                     "must be less than or equal to {HIGH_COMPLETIONS_MAX} when completions are above \
                      {COMPLETIONS_SOFT_LIMIT} and used with backoff limit per index"
@@ -214,12 +214,12 @@ fn completion_mode(errors: &mut Errors, spec: &Node<'_, '_>) {
     }
 }
 
-fn failure_policy(errors: &mut Errors, spec: &Node<'_, '_>, policy: &Node<'_, '_>) {
+fn failure_policy(errors: &mut Errors, spec: &Field<'_, '_>, policy: &Field<'_, '_>) {
     let rules = policy.get("rules");
     rules.check_count(errors, POLICY_RULES_MAX);
     let names: BTreeSet<&str> = ["/containers", "/initContainers"]
         .iter()
-        .filter_map(|list| spec.value().pointer(&format!("/template/spec{list}"))?.as_array())
+        .filter_map(|list| spec.value.pointer(&format!("/template/spec{list}"))?.as_array())
         .flatten()
         .filter_map(|container| container["name"].as_str())
         .collect();
@@ -231,13 +231,13 @@ fn failure_policy(errors: &mut Errors, spec: &Node<'_, '_>, policy: &Node<'_, '_
                 errors,
                 "valid values: [\"Count\" \"FailIndex\" \"FailJob\" \"Ignore\"]",
             ),
-            "FailIndex" if spec.get("backoffLimitPerIndex").is_nil() => {
+            "FailIndex" if !spec.get("backoffLimitPerIndex").exists() => {
                 action.invalid(errors, "requires the backoffLimitPerIndex to be set");
             }
-            _ => action.check_one_of(errors, &actions),
+            _ => action.one_of(errors, &actions),
         }
         let (codes, conditions) = (rule.get("onExitCodes"), rule.get("onPodConditions"));
-        if codes.is_set() {
+        if codes.exists() {
             exit_codes(errors, &codes, &names);
         }
         conditions.check_count(errors, POD_CONDITIONS_MAX);
@@ -250,7 +250,7 @@ fn failure_policy(errors: &mut Errors, spec: &Node<'_, '_>, policy: &Node<'_, '_
                 "valid values: [\"False\" \"True\" \"Unknown\"]",
             );
         }
-        match (codes.is_set(), !conditions.is_empty()) {
+        match (codes.exists(), !conditions.is_empty()) {
             (true, true) => rule.invalid_unshown(
                 errors,
                 "specifying both OnExitCodes and OnPodConditions is not supported",
@@ -264,11 +264,11 @@ fn failure_policy(errors: &mut Errors, spec: &Node<'_, '_>, policy: &Node<'_, '_
     }
 }
 
-fn exit_codes(errors: &mut Errors, codes: &Node<'_, '_>, containers: &BTreeSet<&str>) {
+fn exit_codes(errors: &mut Errors, codes: &Field<'_, '_>, containers: &BTreeSet<&str>) {
     let operator = codes.get("operator");
     operator.check_choice(errors, &["In", "NotIn"], "valid values: [\"In\" \"NotIn\"]");
     let container = codes.get("containerName");
-    if container.is_set() && !containers.contains(container.text()) {
+    if container.exists() && !containers.contains(container.text()) {
         container.invalid(
             errors,
             "must be one of the container or initContainer names in the pod template",
@@ -282,7 +282,7 @@ fn exit_codes(errors: &mut Errors, codes: &Node<'_, '_>, containers: &BTreeSet<&
     }
     let (mut seen, mut last, mut is_ordered) = (BTreeSet::new(), None, true);
     for code in values.items() {
-        let number = code.number();
+        let number = code.int();
         if operator.text() == "In" && number == 0 {
             code.invalid(errors, "must not be 0 for the In operator");
         }
@@ -297,9 +297,9 @@ fn exit_codes(errors: &mut Errors, codes: &Node<'_, '_>, containers: &BTreeSet<&
     }
 }
 
-fn success_policy(errors: &mut Errors, spec: &Node<'_, '_>) {
+fn success_policy(errors: &mut Errors, spec: &Field<'_, '_>) {
     let policy = spec.get("successPolicy");
-    if policy.is_nil() {
+    if !policy.exists() {
         return;
     }
     if !is_indexed(spec) {
@@ -311,30 +311,30 @@ fn success_policy(errors: &mut Errors, spec: &Node<'_, '_>) {
         rules.required(errors, detail);
     }
     rules.check_count(errors, POLICY_RULES_MAX);
-    let completions = spec.get("completions").number();
+    let completions = spec.get("completions").int();
     for rule in rules.items() {
         let (count, indexes) = (rule.get("succeededCount"), rule.get("succeededIndexes"));
-        if count.is_nil() && indexes.is_nil() {
+        if !count.exists() && !indexes.exists() {
             let detail = "at least one of succeededCount or succeededIndexes must be specified";
             rule.required(errors, detail);
         }
         let mut total = 0;
-        if indexes.is_set() {
+        if indexes.exists() {
             indexes.check_length(errors, INDEXES_MAX);
             match count_indexes(indexes.text(), completions) {
                 Ok(count) => total = count,
                 Err(error) => indexes.invalid(errors, format!("error parsing succeededIndexes: {error}")),
             }
         }
-        if count.is_set() {
-            count.check_not_negative(errors);
-            if count.number() > completions {
+        if count.exists() {
+            count.not_negative(errors);
+            if count.int() > completions {
                 let detail = format!(
                     "must be less than or equal to {completions} (the number of specified completions)"
                 );
                 count.invalid(errors, detail);
             }
-            if indexes.is_set() && count.number() > total {
+            if indexes.exists() && count.int() > total {
                 let detail = format!(
                     "must be less than or equal to {total} (the number of indexes in the specified succeededIndexes field)"
                 );
@@ -390,14 +390,14 @@ pub(super) fn index_interval(text: &str, completions: i64) -> Result<(i64, i64),
     }
 }
 
-fn job_update(errors: &mut Errors, spec: &Node<'_, '_>, old: &Node<'_, '_>) {
+fn job_update(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, '_>) {
     let old_spec = old.get("spec");
     let (completions, before) = (spec.get("completions"), old_spec.get("completions"));
     if !is_indexed(spec) {
-        completions.check_unchanged(errors, &before);
-    } else if !completions.equals(&before)
-        && completions.is_set()
-        && completions.number() != spec.get("parallelism").number()
+        completions.immutable(errors, &before);
+    } else if !completions.same(&before)
+        && completions.exists()
+        && completions.int() != spec.get("parallelism").int()
     {
         completions.invalid(errors, "can only be modified in tandem with spec.parallelism");
     }
@@ -418,26 +418,26 @@ fn job_update(errors: &mut Errors, spec: &Node<'_, '_>, old: &Node<'_, '_>) {
 
 /// While a job is suspended and has no pods, where its pods may run and what they need can change
 /// (`validatePodTemplateUpdate`; KEP-2926, KEP-5440).
-fn template_update(errors: &mut Errors, spec: &Node<'_, '_>, old: &Node<'_, '_>) {
+fn template_update(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, '_>) {
     let old_spec = old.get("spec");
     let (template, old_template) = (spec.get("template"), old_spec.get("template"));
-    if template.equals(&old_template) {
+    if template.same(&old_template) {
         return;
     }
     let status = old.get("status");
     let is_suspended = old_spec.get("suspend").is_true();
     let is_open = is_suspended
-        && (status.get("startTime").is_nil() || has_condition(&status, "Suspended"))
-        && status.get("active").number() == 0;
+        && (!status.get("startTime").exists() || has_condition(&status, "Suspended"))
+        && status.get("active").int() == 0;
     if !is_open {
-        return template.check_unchanged(errors, &old_template);
+        return template.immutable(errors, &old_template);
     }
-    let (new, old) = (without_open(template.value()), without_open(old_template.value()));
+    let (new, old) = (without_open(template.value), without_open(old_template.value));
     // Upstream compares the pods' specification alone here, under a path of one step.
-    if !Node::root(&new["spec"]).equals(&Node::root(&old["spec"])) {
+    if !Field::root("", &new["spec"]).same(&Field::root("", &old["spec"])) {
         let detail = super::super::IMMUTABLE;
         spec.get("template.spec")
-            .invalid_as(errors, template.value()["spec"].clone(), detail);
+            .invalid_as(errors, template.value["spec"].clone(), detail);
     }
 }
 
@@ -467,7 +467,7 @@ fn without_open(template: &Value) -> Value {
 }
 
 /// Whether a condition is true.
-pub(super) fn has_condition(status: &Node<'_, '_>, kind: &str) -> bool {
+pub(super) fn has_condition(status: &Field<'_, '_>, kind: &str) -> bool {
     let conditions = status.get("conditions");
     conditions
         .list()
@@ -477,7 +477,7 @@ pub(super) fn has_condition(status: &Node<'_, '_>, kind: &str) -> bool {
 
 /// What makes a job likely to surprise (`WarningsForJobSpec`).
 pub(crate) fn job_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let mut warnings = Vec::new();
     match old {
         None => warnings.extend(pod_name_warning(&root)),
@@ -489,8 +489,8 @@ pub(crate) fn job_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
     warnings
 }
 
-pub(super) fn spec_warning(spec: &Node<'_, '_>) -> Option<String> {
-    let (completions, parallelism) = (spec.get("completions").number(), spec.get("parallelism").number());
+pub(super) fn spec_warning(spec: &Field<'_, '_>) -> Option<String> {
+    let (completions, parallelism) = (spec.get("completions").int(), spec.get("parallelism").int());
     let is_large = completions > COMPLETIONS_SOFT_LIMIT && parallelism > HIGH_COMPLETIONS_MAX;
     (is_indexed(spec) && is_large).then(|| {
         format!(

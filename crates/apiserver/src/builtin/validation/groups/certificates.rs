@@ -10,10 +10,9 @@ use base64::engine::general_purpose::STANDARD;
 use kubewright_net::certificate;
 use serde_json::Value;
 
-use super::super::field::Field;
+use super::super::field::{Errors, Field};
 use super::super::names::subdomain;
-use super::super::signer;
-use super::node::{Errors, Node};
+use super::super::signer::signer_name;
 use crate::builtin::pem;
 
 /// The most bytes of a bundle.
@@ -61,7 +60,7 @@ pub(crate) fn signing_request(object: &Value, old: Option<&Value>) -> Errors {
     if old.is_some() {
         return errors;
     }
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let spec = root.get("spec");
     let request = spec.get("request");
     if let Err(why) = check_request(request.text()) {
@@ -72,7 +71,7 @@ pub(crate) fn signing_request(object: &Value, old: Option<&Value>) -> Errors {
         usages.required(&mut errors, "");
     }
     for usage in usages.items() {
-        usage.check_one_of(&mut errors, USAGES);
+        usage.one_of(&mut errors, USAGES);
     }
     let mut seen = BTreeSet::new();
     for usage in usages.items().filter(|usage| !seen.insert(usage.text())) {
@@ -86,7 +85,7 @@ pub(crate) fn signing_request(object: &Value, old: Option<&Value>) -> Errors {
         signer_name(&mut errors, &signer);
     }
     let seconds = spec.get("expirationSeconds");
-    if !seconds.is_nil() && seconds.number() < REQUEST_SECONDS_MIN {
+    if seconds.exists() && seconds.int() < REQUEST_SECONDS_MIN {
         let detail =
             format!("may not specify a duration less than {REQUEST_SECONDS_MIN} seconds (10 minutes)");
         seconds.invalid(&mut errors, detail);
@@ -108,16 +107,10 @@ pub(crate) fn request_der(text: &str) -> Option<Vec<u8>> {
     (block.label == "CERTIFICATE REQUEST").then_some(block.contents)
 }
 
-/// The name of a signer: a domain of at least two parts and a path.
-fn signer_name(errors: &mut Errors, node: &Node<'_, '_>) {
-    let path = node.path();
-    signer::signer_name(errors, &Field::root(path.as_str(), node.value()));
-}
-
 /// A bundle of trust (`ValidateClusterTrustBundle`, `ValidateClusterTrustBundleUpdate`).
 pub(crate) fn trust_bundle(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let spec = root.get("spec");
     let (signer, bundle) = (spec.get("signerName"), spec.get("trustBundle"));
     let metadata = root.get("metadata");
@@ -125,12 +118,12 @@ pub(crate) fn trust_bundle(object: &Value, old: Option<&Value>) -> Errors {
     if !signer.is_empty() {
         signer_name(&mut errors, &signer);
     }
-    let old = old.map(Node::root);
+    let old = old.map(|object| Field::root("", object));
     let old_spec = old.as_ref().map(|old| old.get("spec"));
     match &old_spec {
         Some(old) => {
-            signer.check_unchanged(&mut errors, &old.get("signerName"));
-            if bundle.equals(&old.get("trustBundle")) {
+            signer.immutable(&mut errors, &old.get("signerName"));
+            if bundle.same(&old.get("trustBundle")) {
                 return errors;
             }
         }
@@ -142,7 +135,7 @@ pub(crate) fn trust_bundle(object: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-fn bundle_name(errors: &mut Errors, name: &Node<'_, '_>, signer: &str) {
+fn bundle_name(errors: &mut Errors, name: &Field<'_, '_>, signer: &str) {
     let text = name.text();
     if signer.is_empty() {
         if text.contains(':') {
@@ -159,7 +152,7 @@ fn bundle_name(errors: &mut Errors, name: &Node<'_, '_>, signer: &str) {
 }
 
 /// The blocks of a bundle: certificates without headers, each once.
-fn anchors(errors: &mut Errors, bundle: &Node<'_, '_>) {
+fn anchors(errors: &mut Errors, bundle: &Field<'_, '_>) {
     const OMITTED: &str = "<value omitted>";
     let before = errors.len();
     let mut anchors: Vec<(&str, Vec<usize>)> = Vec::new();
@@ -196,10 +189,10 @@ fn anchors(errors: &mut Errors, bundle: &Node<'_, '_>) {
 /// A pod's request for a certificate (`ValidatePodCertificateRequestCreate`, `ValidatePodCertificateRequestUpdate`).
 pub(crate) fn pod_request(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let spec = root.get("spec");
     if let Some(old) = old {
-        spec.check_unchanged(&mut errors, &Node::root(old).get("spec"));
+        spec.immutable(&mut errors, &Field::root("", old).get("spec"));
         return errors;
     }
     let signer = spec.get("signerName");
@@ -218,7 +211,7 @@ pub(crate) fn pod_request(object: &Value, old: Option<&Value>) -> Errors {
         uid.check_length(&mut errors, UID_MAX);
     }
     let seconds = spec.get("maxExpirationSeconds");
-    if seconds.is_nil() {
+    if !seconds.exists() {
         seconds.required(&mut errors, "must be set");
         return errors;
     }
@@ -229,7 +222,7 @@ pub(crate) fn pod_request(object: &Value, old: Option<&Value>) -> Errors {
     } else {
         SECONDS_MAX
     };
-    if !(SECONDS_MIN..=most).contains(&seconds.number()) {
+    if !(SECONDS_MIN..=most).contains(&seconds.int()) {
         let detail = format!("must be in the range [{SECONDS_MIN}, {most}]");
         seconds.invalid(&mut errors, detail);
     }

@@ -7,25 +7,25 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::super::field::{Errors, Field};
 use super::super::names::{dns_1035_label, label, port_number, qualified_name, subdomain};
 use super::super::{NOT_NEGATIVE, metadata};
-use super::node::{Errors, Node};
 
 /// A lease (`ValidateLease`, `ValidateLeaseUpdate`).
 pub(crate) fn lease(object: &Value, _: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let spec = root.get("spec");
     let seconds = spec.get("leaseDurationSeconds");
-    if seconds.int().is_some_and(|seconds| seconds <= 0) {
+    if seconds.value.as_i64().is_some_and(|seconds| seconds <= 0) {
         seconds.invalid(&mut errors, "must be greater than 0");
     }
     let transitions = spec.get("leaseTransitions");
-    if transitions.number() < 0 {
+    if transitions.int() < 0 {
         transitions.invalid(&mut errors, NOT_NEGATIVE);
     }
     let strategy = spec.get("strategy");
-    if strategy.is_set() {
+    if strategy.exists() {
         lease_strategy(&mut errors, &strategy);
     }
     let holder = spec.get("preferredHolder");
@@ -37,7 +37,7 @@ pub(crate) fn lease(object: &Value, _: Option<&Value>) -> Errors {
 
 const OLDEST: &str = "OldestEmulationVersion";
 
-fn lease_strategy(errors: &mut Errors, strategy: &Node<'_, '_>) {
+fn lease_strategy(errors: &mut Errors, strategy: &Field<'_, '_>) {
     // Upstream names the field twice.
     let here = strategy.get("strategy");
     let text = strategy.text();
@@ -46,18 +46,18 @@ fn lease_strategy(errors: &mut Errors, strategy: &Node<'_, '_>) {
             here.invalid_as(errors, text, message);
         }
     } else if text != OLDEST {
-        here.unsupported_as(errors, text, &[OLDEST]);
+        here.not_supported_as(errors, text, &[OLDEST]);
     }
 }
 
 /// Who stands for a lease (`ValidateLeaseCandidate`, `ValidateLeaseCandidateUpdate`).
 pub(crate) fn lease_candidate(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let spec = root.get("spec");
     spec.get("leaseName").check_given(&mut errors, "");
     let (emulation, binary) = (spec.get("emulationVersion"), spec.get("binaryVersion"));
-    let mut version = |node: &Node<'_, '_>| {
+    let mut version = |node: &Field<'_, '_>| {
         let version = semantic_version(node.text());
         if version.is_none() && !node.is_empty() {
             node.invalid(&mut errors, "must be a valid semantic version");
@@ -79,7 +79,7 @@ pub(crate) fn lease_candidate(object: &Value, old: Option<&Value>) -> Errors {
         lease_strategy(&mut errors, &strategy);
     }
     if let Some(old) = old {
-        let old = Node::root(old);
+        let old = Field::root("", old);
         spec.check_fixed(&mut errors, &old.get("spec"), &["leaseName"]);
     }
     errors
@@ -114,7 +114,7 @@ const SYSTEM_CLASSES: &[(&str, i64)] = &[
 /// A class of priority (`ValidatePriorityClass`, `ValidatePriorityClassUpdate`).
 pub(crate) fn priority_class(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let (metadata, value) = (root.get("metadata"), root.get("value"));
     let name = metadata.get("name");
     if name.text().starts_with("system-") {
@@ -124,31 +124,31 @@ pub(crate) fn priority_class(object: &Value, old: Option<&Value>) -> Errors {
             );
             name.forbidden(&mut errors, detail);
         }
-    } else if value.number() > USER_PRIORITY_MAX {
+    } else if value.int() > USER_PRIORITY_MAX {
         let detail = format!("maximum allowed value of a user defined priority is {USER_PRIORITY_MAX}");
         value.forbidden(&mut errors, detail);
     }
     let policy = root.get("preemptionPolicy");
-    if policy.is_set() {
+    if policy.exists() {
         policy.check_choice(&mut errors, &["PreemptLowerPriority", "Never"], "");
     }
     if let Some(old) = old {
-        let old = Node::root(old);
-        if value.number() != old.get("value").number() {
+        let old = Field::root("", old);
+        if value.int() != old.get("value").int() {
             value.forbidden(&mut errors, "may not be changed in an update.");
         }
-        policy.check_unchanged(&mut errors, &old.get("preemptionPolicy"));
+        policy.immutable(&mut errors, &old.get("preemptionPolicy"));
     }
     errors
 }
 
 /// Why a class is none of the server's own (`IsKnownSystemPriorityClass`).
-fn not_a_system_class(class: &Node<'_, '_>) -> Option<String> {
+fn not_a_system_class(class: &Field<'_, '_>) -> Option<String> {
     let name = class.get("metadata.name").text();
     let Some((_, value)) = SYSTEM_CLASSES.iter().find(|(known, _)| *known == name) else {
         return Some(format!("{name} is not a known system priority class"));
     };
-    if class.get("value").number() != *value {
+    if class.get("value").int() != *value {
         return Some(format!("value of {name} PriorityClass must be {value}"));
     }
     class
@@ -160,10 +160,10 @@ fn not_a_system_class(class: &Node<'_, '_>) -> Option<String> {
 /// A class of container runtimes (`ValidateRuntimeClass`, `ValidateRuntimeClassUpdate`).
 pub(crate) fn runtime_class(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let handler = root.get("handler");
     if let Some(old) = old {
-        handler.check_unchanged_declared(&mut errors, &Node::root(old).get("handler"));
+        handler.check_unchanged_declared(&mut errors, &Field::root("", old).get("handler"));
         return errors;
     }
     if handler.check_given(&mut errors, "") {
@@ -171,19 +171,19 @@ pub(crate) fn runtime_class(object: &Value, old: Option<&Value>) -> Errors {
     }
     let scheduling = root.get("scheduling");
     let path = scheduling.path().child("nodeSelector");
-    metadata::labels(&mut errors, scheduling.value(), "/nodeSelector", &path);
+    metadata::labels(&mut errors, scheduling.value, "/nodeSelector", &path);
     let mut seen = HashSet::new();
     for toleration in scheduling.get("tolerations").items() {
         check_toleration(&mut errors, &toleration);
         let fields = ["key", "operator", "value", "effect"];
-        if !seen.insert(fields.map(|field| toleration.value()[field].as_str())) {
+        if !seen.insert(fields.map(|field| toleration.value[field].as_str())) {
             toleration.duplicate(&mut errors);
         }
     }
     errors
 }
 
-fn check_toleration(errors: &mut Errors, toleration: &Node<'_, '_>) {
+fn check_toleration(errors: &mut Errors, toleration: &Field<'_, '_>) {
     let (key, operator) = (toleration.get("key"), toleration.get("operator"));
     let (value, effect) = (toleration.get("value"), toleration.get("effect"));
     if !key.is_empty() {
@@ -196,7 +196,7 @@ fn check_toleration(errors: &mut Errors, toleration: &Node<'_, '_>) {
         );
     }
     let seconds = toleration.get("tolerationSeconds");
-    if seconds.is_set() && effect.text() != "NoExecute" {
+    if seconds.exists() && effect.text() != "NoExecute" {
         effect.invalid_as(
             errors,
             effect.text(),
@@ -207,7 +207,7 @@ fn check_toleration(errors: &mut Errors, toleration: &Node<'_, '_>) {
         "Exists" if !value.is_empty() => {
             operator.invalid_as(
                 errors,
-                toleration.value().clone(),
+                toleration.value.clone(),
                 "value must be empty when `operator` is 'Exists'",
             );
         }
@@ -215,14 +215,14 @@ fn check_toleration(errors: &mut Errors, toleration: &Node<'_, '_>) {
         _ => operator.not_supported(errors, &["Equal", "Exists"]),
     }
     if !effect.is_empty() {
-        effect.check_one_of(errors, &["NoSchedule", "PreferNoSchedule", "NoExecute"]);
+        effect.one_of(errors, &["NoSchedule", "PreferNoSchedule", "NoExecute"]);
     }
 }
 
 /// The registration of an API (`ValidateAPIService`).
 pub(crate) fn api_service(object: &Value, _: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let (spec, metadata) = (root.get("spec"), root.get("metadata"));
     let (name, group, version) = (metadata.get("name"), spec.get("group"), spec.get("version"));
     let expect = format!("{}.{}", version.text(), group.text());
@@ -247,14 +247,14 @@ pub(crate) fn api_service(object: &Value, _: Option<&Value>) -> Errors {
     }
     for (field, most) in [("groupPriorityMinimum", 20_000), ("versionPriority", 1000)] {
         let node = spec.get(field);
-        if !(1..=most).contains(&node.number()) {
+        if !(1..=most).contains(&node.int()) {
             let detail = format!("must be positive and less than {most}");
-            node.invalid_as(&mut errors, node.number(), detail);
+            node.invalid_as(&mut errors, node.int(), detail);
         }
     }
     let (service, bundle) = (spec.get("service"), spec.get("caBundle"));
     let skips = spec.get("insecureSkipTLSVerify");
-    if service.is_nil() {
+    if !service.exists() {
         if !bundle.is_empty() {
             let size = format!("{} bytes", decoded_size(bundle.text()));
             bundle.invalid_as(&mut errors, size, "local APIServices may not have a caBundle");
@@ -270,10 +270,10 @@ pub(crate) fn api_service(object: &Value, _: Option<&Value>) -> Errors {
     service.get("namespace").check_given(&mut errors, "");
     service.get("name").check_given(&mut errors, "");
     let port = service.get("port");
-    let messages = port_number(port.number());
+    let messages = port_number(port.int());
     if !messages.is_empty() {
         let detail = format!("port is not valid: {}", messages.join(", "));
-        port.invalid_as(&mut errors, port.number(), detail);
+        port.invalid_as(&mut errors, port.int(), detail);
     }
     if skips.is_true() && !bundle.is_empty() {
         skips.invalid(&mut errors, "may not be true if caBundle is present");
@@ -291,11 +291,11 @@ fn decoded_size(text: &str) -> usize {
 pub(crate) fn api_service_status(subresource: &str, new: &Value, _: &Value) -> Errors {
     let mut errors = Errors::new();
     if subresource == "status" {
-        let root = Node::root(new);
+        let root = Field::root("", new);
         for condition in root.get("status.conditions").items() {
             let status = condition.get("status");
             if !matches!(status.text(), "True" | "False" | "Unknown") {
-                status.invalid_type(&mut errors, &["True", "False", "Unknown"]);
+                status.not_supported(&mut errors, &["True", "False", "Unknown"]);
             }
         }
     }

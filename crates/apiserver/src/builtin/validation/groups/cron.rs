@@ -8,14 +8,14 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::super::super::warnings;
+use super::super::field::{Errors, Field};
 use super::batch::{job_spec, spec_warning};
 use super::format::pod_name_warning;
-use super::node::{Errors, Node};
 
 /// A cron job (`ValidateCronJobCreate`, `ValidateCronJobUpdate`).
 pub(crate) fn cron_job(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let (root, old) = (Node::root(object), old.map(Node::root));
+    let (root, old) = (Field::root("", object), old.map(|object| Field::root("", object)));
     let spec = root.get("spec");
     let (text, zone) = (spec.get("schedule"), spec.get("timeZone"));
     if text.check_given(&mut errors, "") {
@@ -27,8 +27,8 @@ pub(crate) fn cron_job(object: &Value, old: Option<&Value>) -> Errors {
     spec.check_counters(&mut errors, &["startingDeadlineSeconds"]);
     let same_zone = old
         .as_ref()
-        .is_some_and(|old| zone.equals(&old.get("spec.timeZone")));
-    if zone.is_set() && !same_zone {
+        .is_some_and(|old| zone.same(&old.get("spec.timeZone")));
+    if zone.exists() && !same_zone {
         check_zone(&mut errors, &zone);
     }
     let policies = ["Allow", "Forbid", "Replace"];
@@ -42,7 +42,7 @@ pub(crate) fn cron_job(object: &Value, old: Option<&Value>) -> Errors {
     let job = template.get("spec");
     job_spec(&mut errors, &job);
     let selector = job.get("selector");
-    if selector.is_set() {
+    if selector.exists() {
         selector.invalid(&mut errors, "`selector` will be auto-generated");
     }
     let manual = job.get("manualSelector");
@@ -52,12 +52,12 @@ pub(crate) fn cron_job(object: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-fn check_schedule(errors: &mut Errors, text: &Node<'_, '_>, zone: &Node<'_, '_>, had_zone: bool) {
+fn check_schedule(errors: &mut Errors, text: &Field<'_, '_>, zone: &Field<'_, '_>, had_zone: bool) {
     if let Err(error) = schedule(text.text()) {
         text.invalid(errors, error);
     }
     let names_zone = text.text().contains("TZ");
-    if had_zone && names_zone && zone.is_set() {
+    if had_zone && names_zone && zone.exists() {
         let detail = "cannot use both timeZone field and TZ or CRON_TZ in schedule";
         text.invalid(errors, detail);
     } else if !had_zone && names_zone {
@@ -67,7 +67,7 @@ fn check_schedule(errors: &mut Errors, text: &Node<'_, '_>, zone: &Node<'_, '_>,
 }
 
 /// The name of a zone.
-fn check_zone(errors: &mut Errors, zone: &Node<'_, '_>) {
+fn check_zone(errors: &mut Errors, zone: &Field<'_, '_>) {
     const PART_MAX: usize = 14;
     let name = zone.text();
     if name.is_empty() {
@@ -287,7 +287,7 @@ fn integer(text: &str) -> Result<u32, String> {
 
 /// What makes a cron job likely to surprise.
 pub(crate) fn cron_job_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let template = root.get("spec.jobTemplate.spec");
     let Some(old) = old else {
         return pod_name_warning(&root)

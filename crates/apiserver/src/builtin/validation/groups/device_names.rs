@@ -4,15 +4,15 @@
 
 use kubewright_core::FieldError;
 
+use super::super::field::{Errors, Field};
 use super::super::names::subdomain;
-use super::node::{Errors, Node};
 
 /// The longest identifier, and the longest domain, in bytes.
 const IDENTIFIER_MAX: usize = 32;
 const DOMAIN_MAX: usize = 63;
 
 /// A name that says its domain.
-pub(super) fn fully_qualified_name(errors: &mut Errors, node: &Node<'_, '_>) {
+pub(super) fn fully_qualified_name(errors: &mut Errors, node: &Field<'_, '_>) {
     identifier_name(errors, node, node.text());
     if !node.text().contains('/') {
         let detail = "a fully qualified name must be a domain and a name separated by a slash";
@@ -21,7 +21,7 @@ pub(super) fn fully_qualified_name(errors: &mut Errors, node: &Node<'_, '_>) {
 }
 
 /// A name, told of at a node that may be what it names.
-pub(super) fn identifier_name(errors: &mut Errors, node: &Node<'_, '_>, name: &str) {
+pub(super) fn identifier_name(errors: &mut Errors, node: &Field<'_, '_>, name: &str) {
     let parts: Vec<&str> = name.split('/').collect();
     match parts[..] {
         [name] => identifier(errors, node, name),
@@ -47,7 +47,7 @@ pub(super) fn identifier_name(errors: &mut Errors, node: &Node<'_, '_>, name: &s
     }
 }
 
-fn identifier(errors: &mut Errors, node: &Node<'_, '_>, name: &str) {
+fn identifier(errors: &mut Errors, node: &Field<'_, '_>, name: &str) {
     if name.len() > IDENTIFIER_MAX {
         errors.push(FieldError::too_long(node.path(), IDENTIFIER_MAX));
     }

@@ -10,14 +10,13 @@ use kubewright_core::FieldError;
 use serde_json::Value;
 
 use super::super::super::conversion;
-use super::super::field::Field;
+use super::super::field::{Errors, Field};
 use super::super::metadata;
 use super::super::names::{
     SUBDOMAIN_MAX, label, label_value, qualified_name, subdomain, subdomain_of_any_case,
 };
 use super::super::pod::{node_selector, node_selector_values};
 use super::device_names::{fully_qualified_name, identifier_name};
-use super::node::{Errors, Node};
 use super::storage::{DRIVER_NAME_MAX, driver_name};
 
 const REQUESTS_MAX: usize = 32;
@@ -54,11 +53,11 @@ fn stable(object: &Value) -> Cow<'_, Value> {
 pub(crate) fn claim(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
     let object = stable(object);
-    let root = Node::root(&object);
+    let root = Field::root("", &object);
     let spec = root.get("spec");
     if let Some(old) = old {
         let old = stable(old);
-        spec.check_unchanged_declared(&mut errors, &Node::root(&old).get("spec"));
+        spec.check_unchanged_declared(&mut errors, &Field::root("", &old).get("spec"));
     } else {
         device_claim(&mut errors, &spec.get("devices"));
     }
@@ -69,22 +68,17 @@ pub(crate) fn claim(object: &Value, old: Option<&Value>) -> Errors {
 pub(crate) fn claim_template(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
     let object = stable(object);
-    let root = Node::root(&object);
+    let root = Field::root("", &object);
     let spec = root.get("spec");
     if let Some(old) = old {
         let old = stable(old);
-        spec.check_unchanged(&mut errors, &Node::root(&old).get("spec"));
+        spec.immutable(&mut errors, &Field::root("", &old).get("spec"));
         return errors;
     }
     let path = spec.path().child("metadata");
-    metadata::labels(
-        &mut errors,
-        spec.value(),
-        "/metadata/labels",
-        &path.child("labels"),
-    );
+    metadata::labels(&mut errors, spec.value, "/metadata/labels", &path.child("labels"));
     let annotations = path.child("annotations");
-    metadata::annotations(&mut errors, spec.value(), "/metadata/annotations", &annotations);
+    metadata::annotations(&mut errors, spec.value, "/metadata/annotations", &annotations);
     device_claim(&mut errors, &spec.get("spec.devices"));
     errors
 }
@@ -92,7 +86,7 @@ pub(crate) fn claim_template(object: &Value, old: Option<&Value>) -> Errors {
 /// The names of requests, each with those of its alternatives.
 type RequestNames<'v> = BTreeMap<&'v str, BTreeSet<&'v str>>;
 
-fn request_names<'v>(devices: &Node<'v, '_>) -> RequestNames<'v> {
+fn request_names<'v>(devices: &Field<'_, 'v>) -> RequestNames<'v> {
     let requests = devices.get("requests");
     let named = requests.list().iter().map(|request| {
         let alternatives = request["firstAvailable"].as_array().into_iter().flatten();
@@ -103,7 +97,7 @@ fn request_names<'v>(devices: &Node<'v, '_>) -> RequestNames<'v> {
 }
 
 /// Whether the list is short enough, and no key occurs twice.
-fn check_set(errors: &mut Errors, list: &Node<'_, '_>, max: usize, key: &str) -> bool {
+fn check_set(errors: &mut Errors, list: &Field<'_, '_>, max: usize, key: &str) -> bool {
     if !list.check_count(errors, max) {
         return false;
     }
@@ -112,7 +106,7 @@ fn check_set(errors: &mut Errors, list: &Node<'_, '_>, max: usize, key: &str) ->
         let found = if key.is_empty() {
             item.text()
         } else {
-            item.value()[key].as_str().unwrap_or_default()
+            item.value[key].as_str().unwrap_or_default()
         };
         if !seen.insert(found) {
             errors.push(FieldError::duplicate(item.path(), found));
@@ -121,7 +115,7 @@ fn check_set(errors: &mut Errors, list: &Node<'_, '_>, max: usize, key: &str) ->
     true
 }
 
-fn device_claim(errors: &mut Errors, devices: &Node<'_, '_>) {
+fn device_claim(errors: &mut Errors, devices: &Field<'_, '_>) {
     let names = request_names(devices);
     let requests = devices.get("requests");
     if check_set(errors, &requests, REQUESTS_MAX, "name") {
@@ -137,9 +131,9 @@ fn device_claim(errors: &mut Errors, devices: &Node<'_, '_>) {
                 constraint.get("matchAttribute"),
                 constraint.get("distinctAttribute"),
             );
-            if matched.is_set() {
+            if matched.exists() {
                 fully_qualified_name(errors, &matched);
-            } else if distinct.is_set() {
+            } else if distinct.exists() {
                 fully_qualified_name(errors, &distinct);
             } else {
                 let detail = "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, but multiple fields are set";
@@ -156,7 +150,7 @@ fn device_claim(errors: &mut Errors, devices: &Node<'_, '_>) {
     }
 }
 
-fn request_references(errors: &mut Errors, list: &Node<'_, '_>, names: &RequestNames<'_>) {
+fn request_references(errors: &mut Errors, list: &Field<'_, '_>, names: &RequestNames<'_>) {
     if check_set(errors, list, REQUESTS_MAX, "") {
         for reference in list.items() {
             request_reference(errors, &reference, names);
@@ -164,7 +158,7 @@ fn request_references(errors: &mut Errors, list: &Node<'_, '_>, names: &RequestN
     }
 }
 
-fn request_reference(errors: &mut Errors, reference: &Node<'_, '_>, names: &RequestNames<'_>) {
+fn request_reference(errors: &mut Errors, reference: &Field<'_, '_>, names: &RequestNames<'_>) {
     const FORM: &str = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
     let text = reference.text();
     let parts: Vec<&str> = text.split('/').collect();
@@ -184,16 +178,16 @@ fn request_reference(errors: &mut Errors, reference: &Node<'_, '_>, names: &Requ
     }
 }
 
-fn check_label(errors: &mut Errors, name: &Node<'_, '_>) {
+fn check_label(errors: &mut Errors, name: &Field<'_, '_>) {
     for message in label(name.text()) {
         name.invalid_as(errors, name.text(), message);
     }
 }
 
-fn device_request(errors: &mut Errors, request: &Node<'_, '_>) {
+fn device_request(errors: &mut Errors, request: &Field<'_, '_>) {
     check_label(errors, &request.get("name"));
     let (exactly, first) = (request.get("exactly"), request.get("firstAvailable"));
-    match (exactly.is_set(), !first.is_empty()) {
+    match (exactly.exists(), !first.is_empty()) {
         (false, false) => {
             request.required(errors, "exactly one of `exactly` or `firstAvailable` is required")
         }
@@ -214,7 +208,7 @@ fn device_request(errors: &mut Errors, request: &Node<'_, '_>) {
     }
 }
 
-fn exact_request(errors: &mut Errors, request: &Node<'_, '_>) {
+fn exact_request(errors: &mut Errors, request: &Field<'_, '_>) {
     let class = request.get("deviceClassName");
     if class.check_given(errors, "") {
         class.invalid_each(errors, subdomain(class.text()));
@@ -222,22 +216,22 @@ fn exact_request(errors: &mut Errors, request: &Node<'_, '_>) {
     selectors(errors, &request.get("selectors"));
     let (mode, count) = (request.get("allocationMode"), request.get("count"));
     match mode.text() {
-        "All" if count.number() != 0 => {
+        "All" if count.int() != 0 => {
             count.invalid(errors, "must not be specified when allocationMode is 'All'");
         }
         "All" => {}
-        "ExactCount" if count.number() <= 0 => {
-            count.invalid_as(errors, count.number(), "must be greater than zero");
+        "ExactCount" if count.int() <= 0 => {
+            count.invalid_as(errors, count.int(), "must be greater than zero");
         }
         "ExactCount" => {}
-        _ => mode.invalid_type(errors, &["All", "ExactCount"]),
+        _ => mode.not_supported(errors, &["All", "ExactCount"]),
     }
     for toleration in request.get("tolerations").items() {
         check_toleration(errors, &toleration);
     }
 }
 
-fn check_toleration(errors: &mut Errors, toleration: &Node<'_, '_>) {
+fn check_toleration(errors: &mut Errors, toleration: &Field<'_, '_>) {
     let (key, value) = (toleration.get("key"), toleration.get("value"));
     if !key.is_empty() {
         key.invalid_each(errors, qualified_name(key.text()));
@@ -252,15 +246,15 @@ fn check_toleration(errors: &mut Errors, toleration: &Node<'_, '_>) {
     }
     let effect = toleration.get("effect");
     if !effect.is_empty() {
-        effect.check_one_of(errors, EFFECTS);
+        effect.one_of(errors, EFFECTS);
     }
 }
 
-fn selectors(errors: &mut Errors, list: &Node<'_, '_>) {
+fn selectors(errors: &mut Errors, list: &Field<'_, '_>) {
     if list.check_count(errors, SELECTORS_MAX) {
         for selector in list.items() {
             let cel = selector.get("cel");
-            if cel.is_nil() {
+            if !cel.exists() {
                 cel.required(errors, "");
             }
             cel.get("expression").check_length(errors, EXPRESSION_MAX);
@@ -268,18 +262,18 @@ fn selectors(errors: &mut Errors, list: &Node<'_, '_>) {
     }
 }
 
-fn configuration(errors: &mut Errors, entry: &Node<'_, '_>) {
+fn configuration(errors: &mut Errors, entry: &Field<'_, '_>) {
     let opaque = entry.get("opaque");
-    if opaque.is_nil() {
+    if !opaque.exists() {
         return opaque.required(errors, "");
     }
     opaque_driver(errors, &opaque.get("driver"));
     let parameters = opaque.get("parameters");
-    if parameters.is_nil() {
+    if !parameters.exists() {
         parameters.required(errors, "");
-    } else if !parameters.value().is_object() {
+    } else if !parameters.value.is_object() {
         parameters.invalid_as(errors, "<value omitted>", "must be a valid JSON object");
-    } else if parameters.value().to_string().len() > EXPRESSION_MAX {
+    } else if parameters.value.to_string().len() > EXPRESSION_MAX {
         errors.push(FieldError::too_long(parameters.path(), EXPRESSION_MAX));
     }
 }
@@ -291,7 +285,7 @@ pub(crate) fn claim_status(subresource: &str, new: &Value, old: &Value) -> Error
         return errors;
     }
     let (new, old) = (stable(new), stable(old));
-    let (root, old) = (Node::root(&new), Node::root(&old));
+    let (root, old) = (Field::root("", &new), Field::root("", &old));
     let (status, before) = (root.get("status"), old.get("status"));
     let (reserved, allocation) = (status.get("reservedFor"), status.get("allocation"));
     if check_set(&mut errors, &reserved, RESERVED_MAX, "uid") {
@@ -301,9 +295,9 @@ pub(crate) fn claim_status(subresource: &str, new: &Value, old: &Value) -> Error
             }
         }
     }
-    if !reserved.is_empty() && allocation.is_nil() {
+    if !reserved.is_empty() && !allocation.exists() {
         reserved.forbidden(&mut errors, "may not be specified when `allocated` is not set");
-    } else if root.get("metadata.deletionTimestamp").is_set() {
+    } else if root.get("metadata.deletionTimestamp").exists() {
         let known = before.get("reservedFor");
         if !reserved
             .list()
@@ -316,12 +310,12 @@ pub(crate) fn claim_status(subresource: &str, new: &Value, old: &Value) -> Error
         }
     }
     let allocated = before.get("allocation");
-    if allocation.is_set() && allocated.is_set() {
-        if !allocation.equals(&allocated) {
+    if allocation.exists() && allocated.exists() {
+        if !allocation.same(&allocated) {
             let detail = "field cannot be modified once set";
             allocation.invalid_as(&mut errors, Value::Null, detail);
         }
-    } else if allocation.is_set() {
+    } else if allocation.exists() {
         let names = request_names(&root.get("spec.devices"));
         let results = allocation.get("devices.results");
         if results.check_count(&mut errors, REQUESTS_MAX) {
@@ -339,7 +333,7 @@ pub(crate) fn claim_status(subresource: &str, new: &Value, old: &Value) -> Error
 /// A class of devices (`ValidateDeviceClass`, `ValidateDeviceClassUpdate`).
 pub(crate) fn class(object: &Value, _: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let spec = root.get("spec");
     selectors(&mut errors, &spec.get("selectors"));
     let config = spec.get("config");
@@ -351,7 +345,7 @@ pub(crate) fn class(object: &Value, _: Option<&Value>) -> Errors {
     errors
 }
 
-fn pool_name(errors: &mut Errors, name: &Node<'_, '_>) {
+fn pool_name(errors: &mut Errors, name: &Field<'_, '_>) {
     if name.check_given(errors, "") {
         name.check_length(errors, SUBDOMAIN_MAX);
         for part in name.text().split('/') {
@@ -366,21 +360,21 @@ fn pool_name(errors: &mut Errors, name: &Node<'_, '_>) {
 pub(crate) fn slice(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
     let object = stable(object);
-    let root = Node::root(&object);
+    let root = Field::root("", &object);
     let spec = root.get("spec");
     driver_name(&mut errors, &spec.get("driver"));
     let pool = spec.get("pool");
     pool_name(&mut errors, &pool.get("name"));
     let (count, generation) = (pool.get("resourceSliceCount"), pool.get("generation"));
-    if count.number() <= 0 {
-        count.invalid_as(&mut errors, count.number(), "must be greater than zero");
+    if count.int() <= 0 {
+        count.invalid_as(&mut errors, count.int(), "must be greater than zero");
     }
-    if generation.number() < 0 {
+    if generation.int() < 0 {
         generation.invalid(&mut errors, "must be greater than or equal to zero");
     }
     let old = old.map(stable);
     if let Some(old) = &old {
-        let old = Node::root(old);
+        let old = Field::root("", old);
         let old = old.get("spec");
         pool.check_fixed(&mut errors, &old.get("pool"), &["name"]);
         spec.check_fixed(&mut errors, &old, &["driver", "nodeName"]);
@@ -388,7 +382,7 @@ pub(crate) fn slice(object: &Value, old: Option<&Value>) -> Errors {
     let places = ["nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"];
     check_places(&mut errors, &spec, &places);
     let (counters, devices) = (spec.get("sharedCounters"), spec.get("devices"));
-    if counters.is_set() && devices.is_set() {
+    if counters.exists() && devices.exists() {
         spec.invalid_as(
             &mut errors,
             "",
@@ -423,11 +417,11 @@ fn is_advanced(device: &Value) -> bool {
 }
 
 /// Exactly one of these says on which nodes the devices are.
-fn check_places(errors: &mut Errors, spec: &Node<'_, '_>, places: &[&str]) {
+fn check_places(errors: &mut Errors, spec: &Field<'_, '_>, places: &[&str]) {
     let mut set = Vec::new();
     for place in places {
         let node = spec.get(place);
-        match node.value() {
+        match node.value {
             Value::Null => continue,
             Value::Bool(false) => {
                 node.invalid(errors, "must be either unset or set to true");
@@ -444,10 +438,8 @@ fn check_places(errors: &mut Errors, spec: &Node<'_, '_>, places: &[&str]) {
                     let terms = node.get("nodeSelectorTerms");
                     terms.invalid(errors, "must have exactly one node selector term");
                 }
-                let path = node.path();
-                let at = Field::root(path.as_str(), node.value());
-                node_selector(errors, &at);
-                node_selector_values(errors, &at);
+                node_selector(errors, &node);
+                node_selector_values(errors, &node);
             }
             _ => {}
         }
@@ -466,7 +458,7 @@ fn check_places(errors: &mut Errors, spec: &Node<'_, '_>, places: &[&str]) {
     }
 }
 
-fn check_device(errors: &mut Errors, device: &Node<'_, '_>, per_device: &Node<'_, '_>) {
+fn check_device(errors: &mut Errors, device: &Field<'_, '_>, per_device: &Field<'_, '_>) {
     check_label(errors, &device.get("name"));
     let (attributes, capacity) = (device.get("attributes"), device.get("capacity"));
     let count = attributes.entries().count() + capacity.entries().count();
@@ -482,7 +474,7 @@ fn check_device(errors: &mut Errors, device: &Node<'_, '_>, per_device: &Node<'_
     for (key, entry) in capacity.entries() {
         identifier_name(errors, &entry, key);
         let policy = entry.get("requestPolicy");
-        if policy.is_set() && !device.get("allowMultipleAllocations").is_true() {
+        if policy.exists() && !device.get("allowMultipleAllocations").is_true() {
             policy.forbidden(errors, "allowMultipleAllocations must be true");
         }
     }
@@ -509,7 +501,7 @@ fn check_device(errors: &mut Errors, device: &Node<'_, '_>, per_device: &Node<'_
     let places = ["nodeName", "nodeSelector", "allNodes"];
     let set: Vec<&str> = places
         .into_iter()
-        .filter(|place| device.get(place).is_set())
+        .filter(|place| device.get(place).exists())
         .collect();
     if per_device.is_true() && set.len() != 1 {
         let detail = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to \
@@ -528,19 +520,19 @@ fn check_device(errors: &mut Errors, device: &Node<'_, '_>, per_device: &Node<'_
 }
 
 /// The driver that parameters are for, of which upstream declares that case does not matter.
-fn opaque_driver(errors: &mut Errors, name: &Node<'_, '_>) {
+fn opaque_driver(errors: &mut Errors, name: &Field<'_, '_>) {
     if name.check_given(errors, "") {
         name.check_length(errors, DRIVER_NAME_MAX);
         name.invalid_each(errors, subdomain_of_any_case(name.text()));
     }
 }
 
-fn check_attribute(errors: &mut Errors, attribute: &Node<'_, '_>) {
+fn check_attribute(errors: &mut Errors, attribute: &Field<'_, '_>) {
     const VALUE_MAX: usize = 64;
     const KINDS: &[&str] = &[
         "int", "bool", "string", "version", "ints", "bools", "strings", "versions",
     ];
-    let version = |errors: &mut Errors, node: &Node<'_, '_>| {
+    let version = |errors: &mut Errors, node: &Field<'_, '_>| {
         if !is_semantic_version(node.text()) {
             let detail = "must be a string compatible with semver.org spec 2.0.0";
             node.invalid_as(errors, node.text(), detail);
@@ -548,7 +540,7 @@ fn check_attribute(errors: &mut Errors, attribute: &Node<'_, '_>) {
         node.check_length(errors, VALUE_MAX);
     };
     attribute.get("string").check_length(errors, VALUE_MAX);
-    if attribute.get("version").is_set() {
+    if attribute.get("version").exists() {
         version(errors, &attribute.get("version"));
     }
     for text in attribute.get("strings").items() {
@@ -559,7 +551,7 @@ fn check_attribute(errors: &mut Errors, attribute: &Node<'_, '_>) {
     }
     let set: Vec<&str> = KINDS
         .iter()
-        .filter(|kind| attribute.get(kind).is_set())
+        .filter(|kind| attribute.get(kind).exists())
         .copied()
         .collect();
     let all: Vec<String> = KINDS.iter().map(|kind| format!("`{kind}`")).collect();
@@ -597,7 +589,7 @@ fn is_semantic_version(text: &str) -> bool {
         && build.is_none_or(|build| build.split('.').all(is_word))
 }
 
-fn counter_set(errors: &mut Errors, set: &Node<'_, '_>, key: &str) {
+fn counter_set(errors: &mut Errors, set: &Field<'_, '_>, key: &str) {
     let (name, counters) = (set.get(key), set.get("counters"));
     if name.check_given(errors, "") {
         name.invalid_each(errors, label(name.text()));
@@ -614,7 +606,7 @@ fn counter_set(errors: &mut Errors, set: &Node<'_, '_>, key: &str) {
     }
 }
 
-fn check_taint(errors: &mut Errors, taint: &Node<'_, '_>) {
+fn check_taint(errors: &mut Errors, taint: &Field<'_, '_>) {
     let (key, value) = (taint.get("key"), taint.get("value"));
     for message in qualified_name(key.text()) {
         key.invalid_as(errors, key.text(), message);
@@ -626,15 +618,15 @@ fn check_taint(errors: &mut Errors, taint: &Node<'_, '_>) {
 /// A rule that taints devices (`ValidateDeviceTaintRule`).
 pub(crate) fn taint_rule(object: &Value, _: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let selector = root.get("spec.deviceSelector");
     for (field, check) in [
-        ("driver", driver_name as fn(&mut Errors, &Node<'_, '_>)),
+        ("driver", driver_name as fn(&mut Errors, &Field<'_, '_>)),
         ("pool", pool_name),
         ("device", check_label),
     ] {
         let node = selector.get(field);
-        if node.is_set() {
+        if node.exists() {
             check(&mut errors, &node);
         }
     }
@@ -644,7 +636,7 @@ pub(crate) fn taint_rule(object: &Value, _: Option<&Value>) -> Errors {
 
 /// Names of drivers are domains, which have no case.
 pub(crate) fn slice_warnings(object: &Value, _: Option<&Value>) -> Vec<String> {
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let driver = root.get("spec.driver").text();
     if driver == driver.to_lowercase() {
         return Vec::new();

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use kubewright_core::FieldError;
 use serde_json::{Value, json};
 
+use super::super::field::{Errors, Field};
 use super::super::names::{label, subdomain};
-use super::node::{Errors, Node};
 
 const EXEMPT: &str = "exempt";
 const CATCH_ALL: &str = "catch-all";
@@ -33,10 +33,10 @@ const VERBS: &[&str] = &[
 /// A schema: which requests belong to which level (`ValidateFlowSchema`).
 pub(crate) fn flow_schema(object: &Value, _: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let (name, spec) = (root.get("metadata.name").text(), root.get("spec"));
     let precedence = spec.get("matchingPrecedence");
-    let number = precedence.number();
+    let number = precedence.int();
     if number <= 0 {
         precedence.invalid_as(&mut errors, number, "must be a positive value");
     }
@@ -50,10 +50,10 @@ pub(crate) fn flow_schema(object: &Value, _: Option<&Value>) -> Errors {
     }
     let method = spec.get("distinguisherMethod");
     let kind = method.get("type");
-    if method.is_set() && !matches!(kind.text(), "ByNamespace" | "ByUser") {
+    if method.exists() && !matches!(kind.text(), "ByNamespace" | "ByUser") {
         errors.push(FieldError::not_supported(
             kind.path(),
-            method.value().clone(),
+            method.value.clone(),
             &["ByNamespace", "ByUser"],
         ));
     }
@@ -66,7 +66,7 @@ pub(crate) fn flow_schema(object: &Value, _: Option<&Value>) -> Errors {
         check_rule(&mut errors, &rule);
     }
     if let Some(fixed) = fixed_schema(name)
-        && !spec.equals(&Node::root(&fixed))
+        && !spec.same(&Field::root("", &fixed))
     {
         spec.invalid(
             &mut errors,
@@ -105,7 +105,7 @@ fn fixed_schema(name: &str) -> Option<Value> {
     }
 }
 
-fn check_rule(errors: &mut Errors, rule: &Node<'_, '_>) {
+fn check_rule(errors: &mut Errors, rule: &Field<'_, '_>) {
     let subjects = rule.get("subjects");
     if subjects.is_empty() {
         subjects.required(errors, "subjects must contain at least one value");
@@ -140,13 +140,13 @@ const SUBJECTS: [(&str, &str); 3] = [
     ("Group", "group"),
 ];
 
-fn check_subject(errors: &mut Errors, subject: &Node<'_, '_>) {
+fn check_subject(errors: &mut Errors, subject: &Field<'_, '_>) {
     let kind = subject.get("kind");
     let Some((_, own)) = SUBJECTS.iter().find(|(name, _)| *name == kind.text()) else {
-        return kind.invalid_type(errors, &["Group", "ServiceAccount", "User"]);
+        return kind.not_supported(errors, &["Group", "ServiceAccount", "User"]);
     };
     let details = subject.get(own);
-    if details.is_nil() {
+    if !details.exists() {
         details.required(
             errors,
             format!("{own} is required when subject kind is '{}'", kind.text()),
@@ -164,7 +164,7 @@ fn check_subject(errors: &mut Errors, subject: &Node<'_, '_>) {
     }
     for (name, field) in SUBJECTS.iter().filter(|(_, field)| field != own) {
         let other = subject.get(field);
-        if other.is_set() {
+        if other.exists() {
             let detail = format!("{field} is forbidden when subject kind is not '{name}'");
             other.forbidden(errors, detail);
         }
@@ -172,7 +172,7 @@ fn check_subject(errors: &mut Errors, subject: &Node<'_, '_>) {
 }
 
 /// Whether a list is of everything; that it has nothing else is checked.
-fn is_wildcard(errors: &mut Errors, list: &Node<'_, '_>, what: &str) -> bool {
+fn is_wildcard(errors: &mut Errors, list: &Field<'_, '_>, what: &str) -> bool {
     let is_wildcard = list.list().iter().any(|item| item == "*");
     if is_wildcard && list.list().len() > 1 {
         list.invalid(
@@ -183,7 +183,7 @@ fn is_wildcard(errors: &mut Errors, list: &Node<'_, '_>, what: &str) -> bool {
     is_wildcard
 }
 
-fn check_verbs(errors: &mut Errors, verbs: &Node<'_, '_>) {
+fn check_verbs(errors: &mut Errors, verbs: &Field<'_, '_>) {
     if verbs.is_empty() {
         verbs.required(errors, "verbs must contain at least one value");
     } else if !is_wildcard(errors, verbs, "verbs") && !verbs.items().all(|verb| VERBS.contains(&verb.text()))
@@ -192,7 +192,7 @@ fn check_verbs(errors: &mut Errors, verbs: &Node<'_, '_>) {
     }
 }
 
-fn resource_rule(errors: &mut Errors, rule: &Node<'_, '_>) {
+fn resource_rule(errors: &mut Errors, rule: &Field<'_, '_>) {
     check_verbs(errors, &rule.get("verbs"));
     for (field, one, many) in [
         ("apiGroups", "api group", "api groups"),
@@ -218,7 +218,7 @@ fn resource_rule(errors: &mut Errors, rule: &Node<'_, '_>) {
     }
 }
 
-fn check_url(errors: &mut Errors, url: &Node<'_, '_>) {
+fn check_url(errors: &mut Errors, url: &Field<'_, '_>) {
     let text = url.text();
     let stars = text.matches('*').count();
     let detail = match text {
@@ -233,7 +233,7 @@ fn check_url(errors: &mut Errors, url: &Node<'_, '_>) {
     url.invalid(errors, detail);
 }
 
-fn condition_types(errors: &mut Errors, root: &Node<'_, '_>) {
+fn condition_types(errors: &mut Errors, root: &Field<'_, '_>) {
     let mut seen = HashSet::new();
     for condition in root.get("status.conditions").items() {
         let kind = condition.get("type");
@@ -248,7 +248,7 @@ fn condition_types(errors: &mut Errors, root: &Node<'_, '_>) {
 pub(crate) fn status(subresource: &str, new: &Value, _: &Value) -> Errors {
     let mut errors = Errors::new();
     if subresource == "status" {
-        condition_types(&mut errors, &Node::root(new));
+        condition_types(&mut errors, &Field::root("", new));
     }
     errors
 }
@@ -257,11 +257,11 @@ pub(crate) fn status(subresource: &str, new: &Value, _: &Value) -> Errors {
 pub(crate) fn priority_level(object: &Value, _: Option<&Value>) -> Errors {
     const ROUND_TRIP: &str = "flowcontrol.k8s.io/concurrency-shares-defaults-to-zero";
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let (name, spec) = (root.get("metadata.name").text(), root.get("spec"));
     let metadata = root.get("metadata");
     let annotations = metadata.get("annotations");
-    if annotations.key(ROUND_TRIP).is_set() {
+    if annotations.key(ROUND_TRIP).exists() {
         annotations.forbidden(&mut errors, format!("annotation '{ROUND_TRIP}' is forbidden"));
     }
     let (kind, limited, exempt) = (spec.get("type"), spec.get("limited"), spec.get("exempt"));
@@ -271,16 +271,16 @@ pub(crate) fn priority_level(object: &Value, _: Option<&Value>) -> Errors {
     }
     match kind.text() {
         "Exempt" => {
-            if limited.is_set() {
+            if limited.exists() {
                 limited.forbidden(&mut errors, "");
             }
             check_exempt(&mut errors, &exempt);
         }
         "Limited" => {
-            if exempt.is_set() {
+            if exempt.exists() {
                 exempt.forbidden(&mut errors, "");
             }
-            if limited.is_nil() {
+            if !limited.exists() {
                 limited.required(&mut errors, "");
             } else {
                 check_limited(&mut errors, &limited);
@@ -290,7 +290,7 @@ pub(crate) fn priority_level(object: &Value, _: Option<&Value>) -> Errors {
         _ => kind.not_supported(&mut errors, &["Exempt", "Limited"]),
     }
     // What belongs to one of them is told of with any other type, too.
-    if !matches!(kind.text(), "Exempt" | "Limited") && limited.is_set() {
+    if !matches!(kind.text(), "Exempt" | "Limited") && limited.exists() {
         limited.forbidden(&mut errors, "");
     }
     fixed_level(&mut errors, &spec, name);
@@ -298,68 +298,72 @@ pub(crate) fn priority_level(object: &Value, _: Option<&Value>) -> Errors {
     errors
 }
 
-fn check_exempt(errors: &mut Errors, exempt: &Node<'_, '_>) {
+fn check_exempt(errors: &mut Errors, exempt: &Field<'_, '_>) {
     shares(errors, exempt);
     lendable(errors, exempt);
 }
 
-fn shares(errors: &mut Errors, level: &Node<'_, '_>) {
+fn shares(errors: &mut Errors, level: &Field<'_, '_>) {
     let shares = level.get("nominalConcurrencyShares");
-    if shares.number() < 0 {
+    if shares.int() < 0 {
         shares.invalid(errors, "must be a non-negative integer");
     }
 }
 
-fn lendable(errors: &mut Errors, level: &Node<'_, '_>) {
+fn lendable(errors: &mut Errors, level: &Field<'_, '_>) {
     let percent = level.get("lendablePercent");
-    if percent.int().is_some_and(|percent| !(0..=100).contains(&percent)) {
+    if percent
+        .value
+        .as_i64()
+        .is_some_and(|percent| !(0..=100).contains(&percent))
+    {
         percent.invalid(errors, "must be between 0 and 100, inclusive");
     }
 }
 
-fn check_limited(errors: &mut Errors, limited: &Node<'_, '_>) {
+fn check_limited(errors: &mut Errors, limited: &Field<'_, '_>) {
     shares(errors, limited);
     let response = limited.get("limitResponse");
     let (kind, queuing) = (response.get("type"), response.get("queuing"));
     match kind.text() {
-        "Reject" if queuing.is_set() => queuing.forbidden(errors, ""),
+        "Reject" if queuing.exists() => queuing.forbidden(errors, ""),
         "Reject" => {}
-        "Queue" if queuing.is_nil() => queuing.required(errors, ""),
+        "Queue" if !queuing.exists() => queuing.required(errors, ""),
         "Queue" => check_queues(errors, &queuing),
         "" => kind.required(errors, ""),
         _ => kind.not_supported(errors, &["Queue", "Reject"]),
     }
-    if !matches!(kind.text(), "Queue" | "Reject") && queuing.is_set() {
+    if !matches!(kind.text(), "Queue" | "Reject") && queuing.exists() {
         queuing.forbidden(errors, "");
     }
     lendable(errors, limited);
     let borrowing = limited.get("borrowingLimitPercent");
-    if borrowing.number() < 0 {
+    if borrowing.int() < 0 {
         borrowing.invalid(errors, "if specified, must be a non-negative integer");
     }
 }
 
-fn check_queues(errors: &mut Errors, queuing: &Node<'_, '_>) {
+fn check_queues(errors: &mut Errors, queuing: &Field<'_, '_>) {
     let node = |field| queuing.get(field);
     let (length, queues, hand) = (node("queueLengthLimit"), node("queues"), node("handSize"));
     for node in [&length, &queues, &hand] {
-        if node.number() <= 0 {
-            node.invalid_as(errors, node.number(), "must be positive");
+        if node.int() <= 0 {
+            node.invalid_as(errors, node.int(), "must be positive");
         }
     }
-    if queues.number() > QUEUES_MAX {
+    if queues.int() > QUEUES_MAX {
         queues.invalid(errors, format!("must not be greater than {QUEUES_MAX}"));
     }
-    if hand.number() <= 0 {
+    if hand.int() <= 0 {
         return;
     }
-    if hand.number() > queues.number() {
-        let detail = format!("should not be greater than queues ({})", queues.number());
+    if hand.int() > queues.int() {
+        let detail = format!("should not be greater than queues ({})", queues.int());
         return hand.invalid(errors, detail);
     }
-    let bits = entropy_bits(queues.number(), hand.number());
+    let bits = entropy_bits(queues.int(), hand.int());
     if bits > f64::from(HASH_BITS) {
-        let (deck, size) = (queues.number(), hand.number());
+        let (deck, size) = (queues.int(), hand.int());
         let detail = format!(
             "required entropy bits of deckSize {deck} and handSize {size} should not be greater than {HASH_BITS}"
         );
@@ -375,9 +379,9 @@ fn entropy_bits(deck: i64, hand: i64) -> f64 {
 }
 
 /// Two levels are part of the server; of the exempt one, the limits may be changed.
-fn fixed_level(errors: &mut Errors, spec: &Node<'_, '_>, name: &str) {
+fn fixed_level(errors: &mut Errors, spec: &Field<'_, '_>, name: &str) {
     if name == EXEMPT {
-        let mut rest = spec.value().clone();
+        let mut rest = spec.value.clone();
         rest.as_object_mut().map(|rest| rest.remove("exempt"));
         if rest != json!({"type": "Exempt"}) {
             let detail =
@@ -389,7 +393,7 @@ fn fixed_level(errors: &mut Errors, spec: &Node<'_, '_>, name: &str) {
             "type": "Limited",
             "limited": {"nominalConcurrencyShares": 5, "lendablePercent": 0, "limitResponse": {"type": "Reject"}},
         });
-        if !spec.equals(&Node::root(&fixed)) {
+        if !spec.same(&Field::root("", &fixed)) {
             spec.invalid(errors, format!("spec of '{name}' must equal the fixed value"));
         }
     }

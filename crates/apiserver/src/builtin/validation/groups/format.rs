@@ -5,15 +5,15 @@
 use kubewright_core::{FieldError, FieldPath};
 
 use super::super::addresses::{AddressForm, cidr_messages, ip_messages};
+use super::super::field::{Errors, Field};
 use super::super::names::{label, label_value, qualified_name, subdomain};
 use super::super::{metadata, names, objects};
-use super::node::{Errors, Node};
 
 /// The selector's labels, keys, operators and values (`ValidateLabelSelector`).
-pub(super) fn label_selector(errors: &mut Errors, selector: &Node<'_, '_>) {
+pub(super) fn label_selector(errors: &mut Errors, selector: &Field<'_, '_>) {
     metadata::labels(
         errors,
-        selector.value(),
+        selector.value,
         "/matchLabels",
         &selector.path().child("matchLabels"),
     );
@@ -27,7 +27,7 @@ pub(super) fn label_selector(errors: &mut Errors, selector: &Node<'_, '_>) {
 }
 
 /// Key and values of a requirement on labels, whichever operator it has (`ValidateLabelSelectorRequirement`).
-pub(super) fn label_requirement(errors: &mut Errors, requirement: &Node<'_, '_>) {
+pub(super) fn label_requirement(errors: &mut Errors, requirement: &Field<'_, '_>) {
     values_of_requirement(errors, requirement);
     let key = requirement.get("key");
     key.invalid_each(errors, qualified_name(key.text()));
@@ -37,7 +37,7 @@ pub(super) fn label_requirement(errors: &mut Errors, requirement: &Node<'_, '_>)
 }
 
 /// Whether a requirement has values where its operator needs them, and none where it takes none; one that is not known may have any.
-pub(super) fn values_of_requirement(errors: &mut Errors, requirement: &Node<'_, '_>) {
+pub(super) fn values_of_requirement(errors: &mut Errors, requirement: &Field<'_, '_>) {
     let values = requirement.get("values");
     match (requirement.get("operator").text(), values.is_empty()) {
         ("In" | "NotIn", true) => {
@@ -52,7 +52,7 @@ pub(super) fn values_of_requirement(errors: &mut Errors, requirement: &Node<'_, 
 }
 
 /// Whether a selector has no requirement: it selects everything.
-pub(super) fn selects_everything(selector: &Node<'_, '_>) -> bool {
+pub(super) fn selects_everything(selector: &Field<'_, '_>) -> bool {
     selector.get("matchLabels").is_empty() && selector.get("matchExpressions").is_empty()
 }
 
@@ -65,14 +65,14 @@ pub(super) fn path_segment(text: &str) -> Vec<String> {
 }
 
 /// The text is there and can stand between two slashes of a URL.
-pub(super) fn given_path_segment(errors: &mut Errors, node: &Node<'_, '_>, missing: &str) {
+pub(super) fn given_path_segment(errors: &mut Errors, node: &Field<'_, '_>, missing: &str) {
     if node.check_given(errors, missing) {
         node.invalid_each(errors, path_segment(node.text()));
     }
 }
 
 /// A domain, a slash and a path (`IsDomainPrefixedPath`).
-pub(super) fn domain_prefixed_path(errors: &mut Errors, node: &Node<'_, '_>) {
+pub(super) fn domain_prefixed_path(errors: &mut Errors, node: &Field<'_, '_>) {
     if node.check_given(errors, "") {
         errors.extend(domain_prefixed_problems(&node.path(), node.text()));
     }
@@ -98,7 +98,7 @@ pub(crate) fn domain_prefixed_problems(at: &FieldPath, text: &str) -> Errors {
 }
 
 /// A domain of at least three parts (`IsFullyQualifiedName`).
-pub(super) fn fully_qualified_name(errors: &mut Errors, node: &Node<'_, '_>) {
+pub(super) fn fully_qualified_name(errors: &mut Errors, node: &Field<'_, '_>) {
     if !node.check_given(errors, "") {
         return;
     }
@@ -114,7 +114,7 @@ pub(super) fn fully_qualified_name(errors: &mut Errors, node: &Node<'_, '_>) {
 }
 
 /// A domain of at least two parts, with or without a dot at its end (`IsFullyQualifiedDomainName`).
-pub(super) fn fully_qualified_domain(errors: &mut Errors, node: &Node<'_, '_>) {
+pub(super) fn fully_qualified_domain(errors: &mut Errors, node: &Field<'_, '_>) {
     if !node.check_given(errors, "") {
         return;
     }
@@ -138,7 +138,7 @@ pub(super) fn fully_qualified_domain(errors: &mut Errors, node: &Node<'_, '_>) {
 }
 
 /// A percentage as text: `25%`.
-pub(super) fn percent(node: &Node<'_, '_>) -> Option<u64> {
+pub(super) fn percent(node: &Field<'_, '_>) -> Option<u64> {
     let digits = node.text().strip_suffix('%')?;
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     // More than fits is more than anything it is compared with.
@@ -146,33 +146,37 @@ pub(super) fn percent(node: &Node<'_, '_>) -> Option<u64> {
 }
 
 /// The number of a count or a percentage, zero if it is neither (`getIntOrPercentValue`).
-pub(super) fn int_or_percent_value(node: &Node<'_, '_>) -> i64 {
+pub(super) fn int_or_percent_value(node: &Field<'_, '_>) -> i64 {
     percent(node).map_or_else(
-        || node.int().unwrap_or_else(|| node.text().parse().unwrap_or(0)),
+        || {
+            node.value
+                .as_i64()
+                .unwrap_or_else(|| node.text().parse().unwrap_or(0))
+        },
         |percent| i64::try_from(percent).unwrap_or(i64::MAX),
     )
 }
 
 /// A count or a percentage (`ValidatePositiveIntOrPercent`).
-pub(super) fn int_or_percent(errors: &mut Errors, node: &Node<'_, '_>) {
-    if node.value().is_string() && percent(node).is_none() {
+pub(super) fn int_or_percent(errors: &mut Errors, node: &Field<'_, '_>) {
+    if node.value.is_string() && percent(node).is_none() {
         let detail = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex \
                       used for validation is '[0-9]+%')";
         node.invalid(errors, detail);
     } else {
-        node.check_not_negative(errors);
+        node.not_negative(errors);
     }
 }
 
 /// Not more than all (`IsNotMoreThan100Percent`).
-pub(super) fn at_most_all(errors: &mut Errors, node: &Node<'_, '_>) {
+pub(super) fn at_most_all(errors: &mut Errors, node: &Field<'_, '_>) {
     if percent(node).is_some_and(|percent| percent > 100) {
         node.invalid(errors, "must not be greater than 100%");
     }
 }
 
 /// An IP address (`IsValidIP`, `IsValidIPForLegacyField`); whether it is one.
-pub(super) fn ip(errors: &mut Errors, node: &Node<'_, '_>, form: AddressForm) -> bool {
+pub(super) fn ip(errors: &mut Errors, node: &Field<'_, '_>, form: AddressForm) -> bool {
     let messages = ip_messages(node.text(), form);
     let is_valid = messages.is_empty();
     for message in messages {
@@ -182,12 +186,12 @@ pub(super) fn ip(errors: &mut Errors, node: &Node<'_, '_>, form: AddressForm) ->
 }
 
 /// A range of IP addresses (`IsValidCIDR`, `IsValidCIDRForLegacyField`).
-pub(super) fn cidr(errors: &mut Errors, node: &Node<'_, '_>, form: AddressForm) {
+pub(super) fn cidr(errors: &mut Errors, node: &Field<'_, '_>, form: AddressForm) {
     node.invalid_each(errors, cidr_messages(node.text(), form));
 }
 
 /// A list of `metav1.Condition` (`ValidateConditions`).
-pub(super) fn conditions(errors: &mut Errors, list: &Node<'_, '_>) {
+pub(super) fn conditions(errors: &mut Errors, list: &Field<'_, '_>) {
     const REASON_MAX: usize = 1024;
     const MESSAGE_MAX: usize = 32 * 1024;
     let mut seen = std::collections::HashSet::new();
@@ -206,7 +210,7 @@ pub(super) fn conditions(errors: &mut Errors, list: &Node<'_, '_>) {
             .get("status")
             .check_choice(errors, &["False", "True", "Unknown"], "");
         let generation = condition.get("observedGeneration");
-        if generation.number() < 0 {
+        if generation.int() < 0 {
             generation.invalid(errors, "must be greater than or equal to zero");
         }
         condition.get("lastTransitionTime").check_given(errors, "");
@@ -236,13 +240,13 @@ fn is_condition_reason(text: &str) -> bool {
 }
 
 /// A template of pods: the rules of pods, told of with the template's own path.
-pub(super) fn pod_template(errors: &mut Errors, template: &Node<'_, '_>) {
-    errors.extend(objects::pod_template_spec(template.value(), &template.path()));
+pub(super) fn pod_template(errors: &mut Errors, template: &Field<'_, '_>) {
+    errors.extend(objects::pod_template_spec(template.value, &template.path()));
 }
 
 /// Whether a selector selects objects with these labels; `None` where it cannot be read. One that is absent selects nothing.
-pub(super) fn selects(selector: &Node<'_, '_>, labels: &Node<'_, '_>) -> Option<bool> {
-    if selector.is_nil() {
+pub(super) fn selects(selector: &Field<'_, '_>, labels: &Field<'_, '_>) -> Option<bool> {
+    if !selector.exists() {
         return Some(false);
     }
     let mut errors = Errors::new();
@@ -251,9 +255,9 @@ pub(super) fn selects(selector: &Node<'_, '_>, labels: &Node<'_, '_>) -> Option<
         selector
             .get("matchLabels")
             .entries()
-            .all(|(key, value)| labels.key(key).value() == value.value())
+            .all(|(key, value)| labels.key(key).value == value.value)
             && selector.get("matchExpressions").items().all(|expression| {
-                let label = labels.value().get(expression.get("key").text());
+                let label = labels.value.get(expression.get("key").text());
                 let is_one_of = || label.is_some_and(|label| expression.get("values").list().contains(label));
                 match expression.get("operator").text() {
                     "In" => is_one_of(),
@@ -266,7 +270,7 @@ pub(super) fn selects(selector: &Node<'_, '_>, labels: &Node<'_, '_>) -> Option<
 }
 
 /// The same warning for all kinds whose name becomes part of the names of pods.
-pub(super) fn pod_name_warning(object: &Node<'_, '_>) -> Option<String> {
+pub(super) fn pod_name_warning(object: &Field<'_, '_>) -> Option<String> {
     let messages = label(object.get("metadata.name").text());
     (!messages.is_empty()).then(|| {
         format!(

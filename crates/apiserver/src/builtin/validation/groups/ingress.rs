@@ -5,9 +5,9 @@
 use serde_json::Value;
 
 use super::super::addresses::{AddressForm, parse_lenient};
+use super::super::field::{Errors, Field};
 use super::super::names::{label, port_name, port_number, subdomain, wildcard_subdomain};
 use super::format::{domain_prefixed_path, given_path_segment, ip};
-use super::node::{Errors, Node};
 
 /// How classes were named before there was a field for it.
 const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
@@ -17,14 +17,14 @@ const CONTROLLER_MAX: usize = 250;
 /// An ingress (`ValidateIngressCreate`, `ValidateIngressUpdate`).
 pub(crate) fn ingress(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let (root, old) = (Node::root(object), old.map(Node::root));
+    let (root, old) = (Field::root("", object), old.map(|object| Field::root("", object)));
     let spec = root.get("spec");
     let (rules, backend) = (spec.get("rules"), spec.get("defaultBackend"));
-    if rules.is_empty() && backend.is_nil() {
+    if rules.is_empty() && !backend.exists() {
         let detail = "either `defaultBackend` or `rules` must be specified";
-        spec.invalid_as(&mut errors, rules.value().clone(), detail);
+        spec.invalid_as(&mut errors, rules.value.clone(), detail);
     }
-    if backend.is_set() {
+    if backend.exists() {
         check_backend(&mut errors, &backend);
     }
     let old_spec = old.as_ref().map(|old| old.get("spec"));
@@ -47,13 +47,13 @@ pub(crate) fn ingress(object: &Value, old: Option<&Value>) -> Errors {
         }
     }
     let class = spec.get("ingressClassName");
-    if class.is_set() {
+    if class.exists() {
         class.invalid_each(&mut errors, subdomain(class.text()));
     }
     if old.is_none() {
         let metadata = root.get("metadata.annotations");
         let annotation = metadata.key(CLASS_ANNOTATION);
-        if annotation.is_set() && class.is_set() && annotation.text() != class.text() {
+        if annotation.exists() && class.exists() && annotation.text() != class.text() {
             let annotations = root.get("annotations");
             let detail = "must match `ingressClassName` when both are specified";
             let named = annotations.get(CLASS_ANNOTATION);
@@ -63,7 +63,7 @@ pub(crate) fn ingress(object: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-fn secret_name(name: &Node<'_, '_>) -> Vec<String> {
+fn secret_name(name: &Field<'_, '_>) -> Vec<String> {
     match name.text() {
         "" => Vec::new(),
         text => subdomain(text),
@@ -79,7 +79,7 @@ fn host_name(host: &str) -> Vec<String> {
 }
 
 /// Rules of wildcard hosts were not looked into once.
-fn has_invalid_wildcard(spec: &Node<'_, '_>) -> bool {
+fn has_invalid_wildcard(spec: &Field<'_, '_>) -> bool {
     spec.get("rules").items().any(|rule| {
         let mut errors = Errors::new();
         check_http(&mut errors, &rule);
@@ -87,7 +87,7 @@ fn has_invalid_wildcard(spec: &Node<'_, '_>) -> bool {
     })
 }
 
-fn check_rule(errors: &mut Errors, rule: &Node<'_, '_>, tolerates_wildcards: bool) {
+fn check_rule(errors: &mut Errors, rule: &Field<'_, '_>, tolerates_wildcards: bool) {
     let host = rule.get("host");
     let text = host.text();
     if !text.is_empty() {
@@ -101,9 +101,9 @@ fn check_rule(errors: &mut Errors, rule: &Node<'_, '_>, tolerates_wildcards: boo
     }
 }
 
-fn check_http(errors: &mut Errors, rule: &Node<'_, '_>) {
+fn check_http(errors: &mut Errors, rule: &Field<'_, '_>) {
     let http = rule.get("http");
-    if http.is_nil() {
+    if !http.exists() {
         return;
     }
     let paths = http.get("paths");
@@ -115,9 +115,9 @@ fn check_http(errors: &mut Errors, rule: &Node<'_, '_>) {
     }
 }
 
-fn check_path(errors: &mut Errors, entry: &Node<'_, '_>) {
+fn check_path(errors: &mut Errors, entry: &Field<'_, '_>) {
     let (kind, path) = (entry.get("pathType"), entry.get("path"));
-    if kind.is_nil() {
+    if !kind.exists() {
         return kind.required(errors, "pathType must be specified");
     }
     let text = path.text();
@@ -147,9 +147,9 @@ fn check_path(errors: &mut Errors, entry: &Node<'_, '_>) {
     check_backend(errors, &entry.get("backend"));
 }
 
-fn check_backend(errors: &mut Errors, backend: &Node<'_, '_>) {
+fn check_backend(errors: &mut Errors, backend: &Field<'_, '_>) {
     let (resource, service) = (backend.get("resource"), backend.get("service"));
-    match (resource.is_set(), service.is_set()) {
+    match (resource.exists(), service.exists()) {
         (true, true) => backend.invalid_as(errors, "", "cannot set both resource and service backends"),
         (true, false) => typed_reference(errors, &resource),
         (false, false) => backend.invalid_as(errors, "", "resource or service backend is required"),
@@ -165,7 +165,7 @@ fn check_backend(errors: &mut Errors, backend: &Node<'_, '_>) {
                     backend.invalid_as(errors, "", "cannot set both port name & port number");
                 }
                 (false, true) => name.invalid_each(errors, port_name(name.text())),
-                (true, false) => number.invalid_each(errors, port_number(number.number())),
+                (true, false) => number.invalid_each(errors, port_number(number.int())),
                 (true, true) => backend.required(errors, "port name or number is required"),
             }
         }
@@ -173,9 +173,9 @@ fn check_backend(errors: &mut Errors, backend: &Node<'_, '_>) {
 }
 
 /// A reference to an object of any kind in the same namespace.
-fn typed_reference(errors: &mut Errors, reference: &Node<'_, '_>) {
+fn typed_reference(errors: &mut Errors, reference: &Field<'_, '_>) {
     let group = reference.get("apiGroup");
-    if group.is_set() {
+    if group.exists() {
         group.invalid_each(errors, subdomain(group.text()));
     }
     given_path_segment(errors, &reference.get("kind"), "");
@@ -188,11 +188,11 @@ pub(crate) fn ingress_status(subresource: &str, new: &Value, old: &Value) -> Err
     if subresource != "status" {
         return errors;
     }
-    let (root, old) = (Node::root(new), Node::root(old));
+    let (root, old) = (Field::root("", new), Field::root("", old));
     let known = old.get("status.loadBalancer.ingress");
     for entry in root.get("status.loadBalancer.ingress").items() {
         let address = entry.get("ip");
-        let is_known = known.list().iter().any(|known| known["ip"] == *address.value());
+        let is_known = known.list().iter().any(|known| known["ip"] == *address.value);
         if !address.is_empty() && !is_known {
             ip(&mut errors, &address, AddressForm::Legacy);
         }
@@ -209,10 +209,10 @@ pub(crate) fn ingress_status(subresource: &str, new: &Value, old: &Value) -> Err
 
 /// The annotation still works, and has a successor.
 pub(crate) fn ingress_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let annotations = root.get("metadata.annotations");
-    let has_annotation = annotations.key(CLASS_ANNOTATION).is_set();
-    if old.is_none() && has_annotation && root.get("spec.ingressClassName").is_nil() {
+    let has_annotation = annotations.key(CLASS_ANNOTATION).exists();
+    if old.is_none() && has_annotation && !root.get("spec.ingressClassName").exists() {
         let text = format!(
             "annotation {CLASS_ANNOTATION:?} is deprecated, please use 'spec.ingressClassName' instead"
         );
@@ -224,28 +224,28 @@ pub(crate) fn ingress_warnings(object: &Value, old: Option<&Value>) -> Vec<Strin
 /// A class of ingresses (`ValidateIngressClass`, `ValidateIngressClassUpdate`).
 pub(crate) fn ingress_class(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let spec = root.get("spec");
     let controller = spec.get("controller");
     if let Some(old) = old {
-        let old = Node::root(old);
+        let old = Field::root("", old);
         spec.check_fixed(&mut errors, &old.get("spec"), &["controller"]);
     }
     controller.check_length(&mut errors, CONTROLLER_MAX);
     domain_prefixed_path(&mut errors, &controller);
     let parameters = spec.get("parameters");
-    if parameters.is_nil() {
+    if !parameters.exists() {
         return errors;
     }
     typed_reference(&mut errors, &parameters);
     let (scope, namespace) = (parameters.get("scope"), parameters.get("namespace"));
     match scope.text() {
-        _ if scope.is_nil() => scope.required(&mut errors, ""),
-        "Namespace" if namespace.is_nil() => {
+        _ if !scope.exists() => scope.required(&mut errors, ""),
+        "Namespace" if !namespace.exists() => {
             namespace.required(&mut errors, "`parameters.scope` is set to 'Namespace'");
         }
         "Namespace" => namespace.invalid_each(&mut errors, label(namespace.text())),
-        "Cluster" if namespace.is_set() => {
+        "Cluster" if namespace.exists() => {
             namespace.forbidden(&mut errors, "`parameters.scope` is set to 'Cluster'");
         }
         "Cluster" => {}

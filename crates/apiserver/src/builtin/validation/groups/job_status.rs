@@ -8,17 +8,17 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::super::field::{Errors, Field};
 use super::batch::{count_indexes, has_condition, index_interval, is_indexed};
-use super::node::{Errors, Node};
 
 /// The condition of a job that has reached what counts as its success.
 const MET: &str = "SuccessCriteriaMet";
 
 /// The report and what it is compared with.
 struct Report<'v, 'p> {
-    spec: Node<'v, 'p>,
-    now: Node<'v, 'p>,
-    before: Node<'v, 'p>,
+    spec: Field<'p, 'v>,
+    now: Field<'p, 'v>,
+    before: Field<'p, 'v>,
 }
 
 impl Report<'_, '_> {
@@ -44,7 +44,7 @@ impl Report<'_, '_> {
     }
 
     fn changes(&self, field: &str) -> bool {
-        !self.now.get(field).equals(&self.before.get(field))
+        !self.now.get(field).same(&self.before.get(field))
     }
 
     /// The conditions do not fit together.
@@ -59,7 +59,7 @@ pub(crate) fn job_status(subresource: &str, new: &Value, old: &Value) -> Errors 
     if subresource != "status" {
         return errors;
     }
-    let (new, old) = (Node::root(new), Node::root(old));
+    let (new, old) = (Field::root("", new), Field::root("", old));
     let report = Report {
         spec: new.get("spec"),
         now: new.get("status"),
@@ -110,17 +110,17 @@ fn ends(errors: &mut Errors, report: &Report<'_, '_>) {
 fn completion_time(errors: &mut Errors, report: &Report<'_, '_>) {
     let (start, end) = (report.now.get("startTime"), report.now.get("completionTime"));
     if report.turns("Complete") || report.changes("completionTime") {
-        if end.is_set() && !report.is("Complete") {
+        if end.exists() && !report.is("Complete") {
             let detail = "cannot set completionTime when there is no Complete=True condition";
             end.invalid(errors, detail);
         }
-        if end.is_nil() && report.is("Complete") {
+        if !end.exists() && report.is("Complete") {
             end.required(errors, "completionTime is required for Complete jobs");
         }
     }
     // Times are kept in one form, so that they compare as texts.
     let may_differ = report.changes("startTime") || report.changes("completionTime");
-    if may_differ && start.is_set() && end.is_set() && end.text() < start.text() {
+    if may_differ && start.exists() && end.exists() && end.text() < start.text() {
         end.invalid(errors, "must be equal to or after `startTime`");
     }
 }
@@ -145,13 +145,13 @@ fn finished(errors: &mut Errors, report: &Report<'_, '_>) {
         return;
     }
     let active = report.now.get("active");
-    if (report.ends() || report.changes("active")) && active.number() > 0 {
+    if (report.ends() || report.changes("active")) && active.int() > 0 {
         active.invalid(errors, "active>0 is invalid for finished job");
     }
     let start = report.now.get("startTime");
     let is_suspended = report.spec.get("suspend").is_true();
-    let is_empty = is_suspended && report.spec.get("completions").int() == Some(0);
-    if (report.ends() || report.changes("startTime")) && !is_empty && start.is_nil() {
+    let is_empty = is_suspended && report.spec.get("completions").value.as_i64() == Some(0);
+    if (report.ends() || report.changes("startTime")) && !is_empty && !start.exists() {
         start.required(errors, "startTime is required for finished job");
     }
     let pods = report.now.get("uncountedTerminatedPods");
@@ -166,11 +166,11 @@ fn finished(errors: &mut Errors, report: &Report<'_, '_>) {
 fn counts(errors: &mut Errors, report: &Report<'_, '_>) {
     let now = |field| report.now.get(field);
     let (active, ready, terminating) = (now("active"), now("ready"), now("terminating"));
-    if (report.ends() || report.changes("terminating")) && report.is_finished() && terminating.number() > 0 {
+    if (report.ends() || report.changes("terminating")) && report.is_finished() && terminating.int() > 0 {
         terminating.invalid(errors, "terminating>0 is invalid for finished job");
     }
     let may_differ = report.changes("ready") || report.changes("active");
-    if may_differ && ready.is_set() && ready.number() > active.number() {
+    if may_differ && ready.exists() && ready.int() > active.int() {
         ready.invalid(errors, "cannot set more ready pods than active");
     }
 }
@@ -185,7 +185,7 @@ fn criteria(errors: &mut Errors, report: &Report<'_, '_>) {
         let detail = "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions";
         report.refuse(errors, detail);
     }
-    let has_policy = report.spec.get("successPolicy").is_set();
+    let has_policy = report.spec.get("successPolicy").exists();
     if has_policy && !report.is(MET) && report.is("Complete") {
         let detail = "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True";
         report.refuse(errors, detail);
@@ -204,21 +204,17 @@ fn changes(errors: &mut Errors, report: &Report<'_, '_>) {
     }
     let (now, before) = (|field| report.now.get(field), |field| report.before.get(field));
     let (failed, succeeded) = (now("failed"), now("succeeded"));
-    if failed.number() < before("failed").number() {
-        failed.invalid_as(errors, failed.number(), "cannot decrease the failed counter");
+    if failed.int() < before("failed").int() {
+        failed.invalid_as(errors, failed.int(), "cannot decrease the failed counter");
     }
     // A job of as many pods as completions can be scaled down.
     let completions = report.spec.get("completions");
-    let is_elastic = is_indexed(&report.spec) && completions.equals(&report.spec.get("parallelism"));
-    if !is_elastic && succeeded.number() < before("succeeded").number() {
-        succeeded.invalid_as(
-            errors,
-            succeeded.number(),
-            "cannot decrease the succeeded counter",
-        );
+    let is_elastic = is_indexed(&report.spec) && completions.same(&report.spec.get("parallelism"));
+    if !is_elastic && succeeded.int() < before("succeeded").int() {
+        succeeded.invalid_as(errors, succeeded.int(), "cannot decrease the succeeded counter");
     }
     let (end, ended) = (now("completionTime"), before("completionTime"));
-    if end.is_set() && ended.is_set() && !end.equals(&ended) {
+    if end.exists() && ended.exists() && !end.same(&ended) {
         end.invalid(errors, super::super::IMMUTABLE);
     }
     let (start, started) = (now("startTime"), before("startTime"));
@@ -228,7 +224,7 @@ fn changes(errors: &mut Errors, report: &Report<'_, '_>) {
         .iter()
         .any(|condition| condition["type"] == "Suspended" && condition["status"] == "False");
     let may_start_anew = report.spec.get("suspend").is_true() || report.was("Suspended") && resumed;
-    if started.is_set() && !start.equals(&started) && !may_start_anew {
+    if started.exists() && !start.same(&started) && !may_start_anew {
         start.invalid(errors, "field is immutable for unsuspended job once set");
     }
     if report.was(MET) && !report.is(MET) {
@@ -249,8 +245,8 @@ fn indexes(errors: &mut Errors, report: &Report<'_, '_>) {
         report.changes("completedIndexes"),
         report.changes("failedIndexes"),
     );
-    let completions = report.spec.get("completions").int();
-    let has_backoff = report.spec.get("backoffLimitPerIndex").is_set();
+    let completions = report.spec.get("completions").value.as_i64();
+    let has_backoff = report.spec.get("backoffLimitPerIndex").exists();
     if let (true, Some(completions)) = (completed_changes, completions)
         && let Err(error) = count_indexes(completed.text(), completions)
     {
@@ -265,7 +261,7 @@ fn indexes(errors: &mut Errors, report: &Report<'_, '_>) {
         let detail = "cannot set non-empty completedIndexes when non-indexed completion mode";
         completed.invalid(errors, detail);
     }
-    if failed_changes && !has_backoff && failed.is_set() {
+    if failed_changes && !has_backoff && failed.exists() {
         let detail = "cannot set non-null failedIndexes when backoffLimitPerIndex is null";
         failed.invalid(errors, detail);
     }

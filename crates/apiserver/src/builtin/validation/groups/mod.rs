@@ -9,7 +9,6 @@
 
 mod device_names;
 mod format;
-mod node;
 
 pub(crate) use format::domain_prefixed_problems;
 

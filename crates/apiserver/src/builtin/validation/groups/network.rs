@@ -8,10 +8,10 @@ use std::net::IpAddr;
 use serde_json::Value;
 
 use super::super::addresses::{AddressForm, Cidr, cidr_warnings, ip_warning};
+use super::super::field::{Errors, Field};
 use super::super::metadata;
 use super::super::names::{label, label_value, port_name, port_number, qualified_name, subdomain};
 use super::format::{cidr, fully_qualified_domain, given_path_segment, ip, label_selector, path_segment};
-use super::node::{Errors, Node};
 
 const PROTOCOLS: &[&str] = &["TCP", "UDP", "SCTP"];
 /// The two directions of a policy: the list of rules and that of peers.
@@ -20,7 +20,7 @@ const DIRECTIONS: [(&str, &str); 2] = [("ingress", "from"), ("egress", "to")];
 /// A network policy (`ValidateNetworkPolicy`, `ValidateNetworkPolicyUpdate`).
 pub(crate) fn network_policy(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let spec = root.get("spec");
     label_selector(&mut errors, &spec.get("podSelector"));
     let known = old.map(known_ranges).unwrap_or_default();
@@ -40,7 +40,7 @@ pub(crate) fn network_policy(object: &Value, old: Option<&Value>) -> Errors {
         return errors;
     }
     for kind in types.items() {
-        kind.check_one_of(&mut errors, &["Ingress", "Egress"]);
+        kind.one_of(&mut errors, &["Ingress", "Egress"]);
     }
     errors
 }
@@ -64,51 +64,51 @@ fn known_ranges(old: &Value) -> HashSet<&str> {
     ranges.filter_map(Value::as_str).collect()
 }
 
-fn check_policy_port(errors: &mut Errors, port: &Node<'_, '_>) {
-    port.get("protocol").check_one_of(errors, PROTOCOLS);
+fn check_policy_port(errors: &mut Errors, port: &Field<'_, '_>) {
+    port.get("protocol").one_of(errors, PROTOCOLS);
     let (start, end) = (port.get("port"), port.get("endPort"));
-    if start.is_nil() {
-        if end.is_set() {
+    if !start.exists() {
+        if end.exists() {
             end.invalid(errors, "may not be specified when `port` is not specified");
         }
-    } else if let Some(number) = start.int() {
+    } else if let Some(number) = start.value.as_i64() {
         start.invalid_each(errors, port_number(number));
-        if let Some(last) = end.int() {
+        if let Some(last) = end.value.as_i64() {
             if last < number {
                 end.invalid(errors, "must be greater than or equal to `port`");
             }
             end.invalid_each(errors, port_number(last));
         }
     } else {
-        if end.is_set() {
+        if end.exists() {
             end.invalid(errors, "may not be specified when `port` is non-numeric");
         }
         start.invalid_each(errors, port_name(start.text()));
     }
 }
 
-fn check_peer(errors: &mut Errors, peer: &Node<'_, '_>, known: &HashSet<&str>) {
+fn check_peer(errors: &mut Errors, peer: &Field<'_, '_>, known: &HashSet<&str>) {
     let mut count = 0;
     for field in ["podSelector", "namespaceSelector"] {
         let selector = peer.get(field);
-        if selector.is_set() {
+        if selector.exists() {
             count += 1;
             label_selector(errors, &selector);
         }
     }
     let block = peer.get("ipBlock");
-    if block.is_set() {
+    if block.exists() {
         count += 1;
         check_block(errors, &block, known);
     }
     if count == 0 {
         peer.required(errors, "must specify a peer");
-    } else if count > 1 && block.is_set() {
+    } else if count > 1 && block.exists() {
         peer.forbidden(errors, "may not specify both ipBlock and another peer");
     }
 }
 
-fn check_block(errors: &mut Errors, block: &Node<'_, '_>, known: &HashSet<&str>) {
+fn check_block(errors: &mut Errors, block: &Field<'_, '_>, known: &HashSet<&str>) {
     let range = block.get("cidr");
     if !range.check_given(errors, "") {
         return;
@@ -132,7 +132,7 @@ fn check_block(errors: &mut Errors, block: &Node<'_, '_>, known: &HashSet<&str>)
 
 /// Ranges in an unusual form.
 pub(crate) fn network_policy_warnings(object: &Value, _: Option<&Value>) -> Vec<String> {
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let spec = root.get("spec");
     let mut warnings = Vec::new();
     for (list, peers) in DIRECTIONS {
@@ -152,15 +152,15 @@ pub(crate) fn network_policy_warnings(object: &Value, _: Option<&Value>) -> Vec<
 /// The address of a service (`ValidateIPAddress`, `ValidateIPAddressUpdate`).
 pub(crate) fn ip_address(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let spec = root.get("spec");
     let parent = spec.get("parentRef");
     if let Some(old) = old {
-        let old = Node::root(old);
+        let old = Field::root("", old);
         parent.check_unchanged_declared(&mut errors, &old.get("spec.parentRef"));
         return errors;
     }
-    if parent.is_nil() {
+    if !parent.exists() {
         parent.required(&mut errors, "");
         return errors;
     }
@@ -178,36 +178,36 @@ pub(crate) fn ip_address(object: &Value, old: Option<&Value>) -> Errors {
 /// The ranges from which services get addresses (`ValidateServiceCIDR`, `ValidateServiceCIDRUpdate`).
 pub(crate) fn service_cidr(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let spec = root.get("spec");
     let ranges = spec.get("cidrs");
     let Some(old) = old else {
         service_ranges(&mut errors, &spec, &ranges);
         return errors;
     };
-    let old = Node::root(old);
+    let old = Field::root("", old);
     let before = old.get("spec.cidrs");
     let (count, known) = (ranges.list().len(), before.list().len());
     if count == known || (known, count) == (1, 2) {
         for (range, before) in ranges.items().zip(before.items()) {
-            range.check_unchanged(&mut errors, &before);
+            range.immutable(&mut errors, &before);
         }
         if count != known {
             // A second family may be added.
             service_ranges(&mut errors, &spec, &ranges);
         }
     } else {
-        ranges.check_unchanged(&mut errors, &before);
+        ranges.immutable(&mut errors, &before);
     }
     errors
 }
 
-fn service_ranges(errors: &mut Errors, spec: &Node<'_, '_>, ranges: &Node<'_, '_>) {
+fn service_ranges(errors: &mut Errors, spec: &Field<'_, '_>, ranges: &Field<'_, '_>) {
     match ranges.list().len() {
         0 => return ranges.required(errors, "at least one CIDR required"),
         1 | 2 => {}
         _ => {
-            return ranges.invalid_as(errors, spec.value().clone(), "may only hold up to 2 values");
+            return ranges.invalid_as(errors, spec.value.clone(), "may only hold up to 2 values");
         }
     }
     for range in ranges.items() {
@@ -234,7 +234,7 @@ const TOPOLOGY_MAX: usize = 16;
 /// A slice of a service's endpoints (`ValidateEndpointSliceCreate`, `ValidateEndpointSliceUpdate`).
 pub(crate) fn endpoint_slice(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let (root, old) = (Node::root(object), old.map(Node::root));
+    let (root, old) = (Field::root("", object), old.map(|object| Field::root("", object)));
     let kind = root.get("addressType");
     kind.check_choice(&mut errors, &["FQDN", "IPv4", "IPv6"], "");
     slice_ports(&mut errors, &root.get("ports"));
@@ -248,7 +248,7 @@ pub(crate) fn endpoint_slice(object: &Value, old: Option<&Value>) -> Errors {
     // What is stored was valid once.
     let is_same = old
         .as_ref()
-        .is_some_and(|old| !found.is_empty() && endpoints.equals(&old.get("endpoints")));
+        .is_some_and(|old| !found.is_empty() && endpoints.same(&old.get("endpoints")));
     if !is_same {
         errors.append(&mut found);
     }
@@ -258,7 +258,7 @@ pub(crate) fn endpoint_slice(object: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-fn slice_ports(errors: &mut Errors, ports: &Node<'_, '_>) {
+fn slice_ports(errors: &mut Errors, ports: &Field<'_, '_>) {
     if !ports.check_count(errors, PORTS_MAX) {
         return;
     }
@@ -272,18 +272,18 @@ fn slice_ports(errors: &mut Errors, ports: &Node<'_, '_>) {
             name.duplicate(errors);
         }
         let protocol = port.get("protocol");
-        if protocol.is_nil() {
+        if !protocol.exists() {
             protocol.required(errors, "");
         }
-        protocol.check_one_of(errors, &["SCTP", "TCP", "UDP"]);
+        protocol.one_of(errors, &["SCTP", "TCP", "UDP"]);
         let application = port.get("appProtocol");
-        if application.is_set() {
+        if application.exists() {
             application.invalid_each(errors, qualified_name(application.text()));
         }
     }
 }
 
-fn check_endpoint(errors: &mut Errors, endpoint: &Node<'_, '_>, kind: &str) {
+fn check_endpoint(errors: &mut Errors, endpoint: &Field<'_, '_>, kind: &str) {
     let addresses = endpoint.get("addresses");
     if addresses.is_empty() {
         addresses.required(errors, "");
@@ -302,18 +302,18 @@ fn check_endpoint(errors: &mut Errors, endpoint: &Node<'_, '_>, kind: &str) {
         }
     }
     let node = endpoint.get("nodeName");
-    if node.is_set() {
+    if node.exists() {
         node.invalid_each(errors, subdomain(node.text()));
     }
     let topology = endpoint.get("deprecatedTopology");
     topology.check_count(errors, TOPOLOGY_MAX);
-    metadata::labels(errors, topology.value(), "", &topology.path());
+    metadata::labels(errors, topology.value, "", &topology.path());
     let zone = topology.key("topology.kubernetes.io/zone");
-    if zone.is_set() {
+    if zone.exists() {
         zone.internal(errors, "reserved key was not removed in conversion");
     }
     let host = endpoint.get("hostname");
-    if host.is_set() {
+    if host.exists() {
         host.invalid_each(errors, label(host.text()));
     }
     let hints = endpoint.get("hints");
@@ -337,7 +337,7 @@ fn check_endpoint(errors: &mut Errors, endpoint: &Node<'_, '_>, kind: &str) {
 }
 
 /// An address of the right family that other machines can reach.
-fn check_address(errors: &mut Errors, addresses: &Node<'_, '_>, node: &Node<'_, '_>, kind: &str) {
+fn check_address(errors: &mut Errors, addresses: &Field<'_, '_>, node: &Field<'_, '_>, kind: &str) {
     let Ok(address) = node.text().parse::<IpAddr>() else {
         return;
     };
@@ -373,7 +373,7 @@ fn check_address(errors: &mut Errors, addresses: &Node<'_, '_>, node: &Node<'_, 
 
 /// Slices of other controllers than the server's own may hold unusual addresses.
 pub(crate) fn endpoint_slice_warnings(object: &Value, old: Option<&Value>) -> Vec<String> {
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let mut warnings = Vec::new();
     if old.is_none() && root.get("addressType").text() == "FQDN" {
         warnings.push("spec.addressType: FQDN endpoints are deprecated".to_owned());

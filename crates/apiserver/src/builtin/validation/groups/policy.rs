@@ -4,16 +4,16 @@
 
 use serde_json::Value;
 
+use super::super::field::{Errors, Field};
 use super::format::{at_most_all, conditions, int_or_percent, label_selector};
-use super::node::{Errors, Node};
 
 /// A budget (`ValidatePodDisruptionBudget`).
 pub(crate) fn budget(object: &Value, _: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let spec = root.get("spec");
     let (available, unavailable) = (spec.get("minAvailable"), spec.get("maxUnavailable"));
-    if available.is_set() && unavailable.is_set() {
+    if available.exists() && unavailable.exists() {
         spec.invalid(&mut errors, "minAvailable and maxUnavailable cannot be both set");
     }
     for node in [&available, &unavailable] {
@@ -22,7 +22,7 @@ pub(crate) fn budget(object: &Value, _: Option<&Value>) -> Errors {
     }
     label_selector(&mut errors, &spec.get("selector"));
     spec.get("unhealthyPodEvictionPolicy")
-        .check_one_of(&mut errors, &["AlwaysAllow", "IfHealthyBudget"]);
+        .one_of(&mut errors, &["AlwaysAllow", "IfHealthyBudget"]);
     errors
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn budget(object: &Value, _: Option<&Value>) -> Errors {
 pub(crate) fn budget_status(subresource: &str, new: &Value, _: &Value) -> Errors {
     let mut errors = Errors::new();
     if subresource == "status" {
-        let root = Node::root(new);
+        let root = Field::root("", new);
         let status = root.get("status");
         conditions(&mut errors, &status.get("conditions"));
         let counters = [

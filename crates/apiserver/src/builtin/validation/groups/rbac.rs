@@ -4,9 +4,9 @@
 
 use serde_json::Value;
 
+use super::super::field::{Errors, Field};
 use super::super::names::subdomain;
 use super::format::{label_selector, path_segment};
-use super::node::{Errors, Node};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -20,17 +20,17 @@ enum Reach {
 /// A role (`ValidateRole`).
 pub(crate) fn role(object: &Value, _: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    policy_rules(&mut errors, &Node::root(object), Reach::Namespace);
+    policy_rules(&mut errors, &Field::root("", object), Reach::Namespace);
     errors
 }
 
 /// A role of the cluster (`ValidateClusterRole`).
 pub(crate) fn cluster_role(object: &Value, _: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     policy_rules(&mut errors, &root, Reach::Cluster);
     let aggregation = root.get("aggregationRule");
-    if aggregation.is_set() {
+    if aggregation.exists() {
         let selectors = aggregation.get("clusterRoleSelectors");
         if selectors.is_empty() {
             let detail = "at least one clusterRoleSelector required if aggregationRule is non-nil";
@@ -47,7 +47,7 @@ pub(crate) fn cluster_role(object: &Value, _: Option<&Value>) -> Errors {
     errors
 }
 
-fn policy_rules(errors: &mut Errors, role: &Node<'_, '_>, reach: Reach) {
+fn policy_rules(errors: &mut Errors, role: &Field<'_, '_>, reach: Reach) {
     for rule in role.get("rules").items() {
         let verbs = rule.get("verbs");
         if verbs.is_empty() {
@@ -86,18 +86,18 @@ pub(crate) fn cluster_role_binding(object: &Value, old: Option<&Value>) -> Error
 
 fn binding(object: &Value, old: Option<&Value>, reach: Reach) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let role = root.get("roleRef");
     let (group, kind, name) = (role.get("apiGroup"), role.get("kind"), role.get("name"));
     if group.text() != GROUP {
-        group.invalid_type(&mut errors, &[GROUP]);
+        group.not_supported(&mut errors, &[GROUP]);
     }
     let kinds: &[&str] = match reach {
         Reach::Namespace => &["Role", "ClusterRole"],
         Reach::Cluster => &["ClusterRole"],
     };
     if !kinds.contains(&kind.text()) {
-        kind.invalid_type(&mut errors, kinds);
+        kind.not_supported(&mut errors, kinds);
     }
     if name.check_given(&mut errors, "") {
         name.invalid_each(&mut errors, path_segment(name.text()));
@@ -107,12 +107,12 @@ fn binding(object: &Value, old: Option<&Value>, reach: Reach) -> Errors {
     }
     if let Some(old) = old {
         // Who may grant a role was checked when the binding was made, so it cannot come to grant another.
-        role.check_unchanged(&mut errors, &Node::root(old).get("roleRef"));
+        role.immutable(&mut errors, &Field::root("", old).get("roleRef"));
     }
     errors
 }
 
-fn check_subject(errors: &mut Errors, subject: &Node<'_, '_>, reach: Reach) {
+fn check_subject(errors: &mut Errors, subject: &Field<'_, '_>, reach: Reach) {
     let (kind, name, group) = (subject.get("kind"), subject.get("name"), subject.get("apiGroup"));
     name.check_given(errors, "");
     match kind.text() {
@@ -121,7 +121,7 @@ fn check_subject(errors: &mut Errors, subject: &Node<'_, '_>, reach: Reach) {
                 name.invalid_each(errors, subdomain(name.text()));
             }
             if !group.is_empty() {
-                group.invalid_type(errors, &[""]);
+                group.not_supported(errors, &[""]);
             }
             let namespace = subject.get("namespace");
             if reach == Reach::Cluster {
@@ -130,9 +130,9 @@ fn check_subject(errors: &mut Errors, subject: &Node<'_, '_>, reach: Reach) {
         }
         "User" | "Group" => {
             if group.text() != GROUP {
-                group.invalid_type(errors, &[GROUP]);
+                group.not_supported(errors, &[GROUP]);
             }
         }
-        _ => kind.invalid_type(errors, &["ServiceAccount", "User", "Group"]),
+        _ => kind.not_supported(errors, &["ServiceAccount", "User", "Group"]),
     }
 }

@@ -8,11 +8,10 @@ use kubewright_core::{FieldError, Quantity};
 use serde_json::Value;
 
 use super::super::NOT_NEGATIVE;
-use super::super::field::Field;
+use super::super::field::{Errors, Field};
 use super::super::names::{qualified_name, subdomain, subdomain_of_any_case};
 use super::super::storage::inline_volume;
 use super::format::label_selector;
-use super::node::{Errors, Node};
 
 /// Parameters of a class: their number, and their size together in bytes.
 const PARAMETERS_MAX: usize = 512;
@@ -23,9 +22,9 @@ pub(super) const DRIVER_NAME_MAX: usize = 63;
 /// A class of volumes (`ValidateStorageClass`, `ValidateStorageClassUpdate`).
 pub(crate) fn storage_class(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     if let Some(old) = old {
-        let old = Node::root(old);
+        let old = Field::root("", old);
         for field in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
             root.get(field)
                 .check_unchanged_declared(&mut errors, &old.get(field));
@@ -36,18 +35,18 @@ pub(crate) fn storage_class(object: &Value, old: Option<&Value>) -> Errors {
     parameters(&mut errors, &root.get("parameters"));
     let policy = root.get("reclaimPolicy");
     if !policy.is_empty() {
-        policy.check_one_of(&mut errors, &["Delete", "Retain"]);
+        policy.one_of(&mut errors, &["Delete", "Retain"]);
     }
     let mode = root.get("volumeBindingMode");
-    if mode.is_nil() {
+    if !mode.exists() {
         mode.required(&mut errors, "");
     }
-    mode.check_one_of(&mut errors, &["Immediate", "WaitForFirstConsumer"]);
+    mode.one_of(&mut errors, &["Immediate", "WaitForFirstConsumer"]);
     topologies(&mut errors, &root.get("allowedTopologies"));
     errors
 }
 
-fn provisioner(errors: &mut Errors, name: &Node<'_, '_>) {
+fn provisioner(errors: &mut Errors, name: &Field<'_, '_>) {
     if name.check_given(errors, "") {
         for message in qualified_name(&name.text().to_lowercase()) {
             name.invalid_as(errors, name.text().to_lowercase(), message);
@@ -55,7 +54,7 @@ fn provisioner(errors: &mut Errors, name: &Node<'_, '_>) {
     }
 }
 
-fn parameters(errors: &mut Errors, parameters: &Node<'_, '_>) {
+fn parameters(errors: &mut Errors, parameters: &Field<'_, '_>) {
     if parameters.entries().count() > PARAMETERS_MAX {
         return errors.push(FieldError::too_long(parameters.path(), PARAMETERS_MAX));
     }
@@ -68,13 +67,13 @@ fn parameters(errors: &mut Errors, parameters: &Node<'_, '_>) {
 }
 
 /// The bytes of all keys and values of a map.
-fn size(map: &Node<'_, '_>) -> usize {
+fn size(map: &Field<'_, '_>) -> usize {
     map.entries()
         .map(|(key, value)| key.len() + value.text().len())
         .sum()
 }
 
-fn topologies(errors: &mut Errors, terms: &Node<'_, '_>) {
+fn topologies(errors: &mut Errors, terms: &Field<'_, '_>) {
     // Upstream compares with as many empty terms as there are terms.
     let mut seen = HashSet::from([BTreeMap::new()]);
     for term in terms.items() {
@@ -103,7 +102,7 @@ fn topologies(errors: &mut Errors, terms: &Node<'_, '_>) {
 }
 
 /// The name of a CSI driver (`ValidateCSIDriverName`).
-pub(super) fn driver_name(errors: &mut Errors, name: &Node<'_, '_>) {
+pub(super) fn driver_name(errors: &mut Errors, name: &Field<'_, '_>) {
     if name.check_given(errors, "") {
         name.check_length(errors, DRIVER_NAME_MAX);
         name.invalid_each(errors, subdomain(&name.text().to_lowercase()));
@@ -113,7 +112,7 @@ pub(super) fn driver_name(errors: &mut Errors, name: &Node<'_, '_>) {
 /// The attachment of a volume to a node (`ValidateVolumeAttachment`, `ValidateVolumeAttachmentUpdate`).
 pub(crate) fn volume_attachment(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let spec = root.get("spec");
     let attacher = spec.get("attacher");
     if attacher.check_given(&mut errors, "") {
@@ -128,19 +127,16 @@ pub(crate) fn volume_attachment(object: &Value, old: Option<&Value>) -> Errors {
     let source = spec.get("source");
     let (inline, volume) = (source.get("inlineVolumeSpec"), source.get("persistentVolumeName"));
     let one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
-    match (inline.is_set(), volume.is_set()) {
+    match (inline.exists(), volume.exists()) {
         (false, false) => source.required(&mut errors, one),
         (true, true) => source.forbidden(&mut errors, one),
         (false, true) if volume.is_empty() => {
             volume.required(&mut errors, "must specify non empty persistentVolumeName");
         }
-        (true, false) => {
-            let path = inline.path();
-            inline_volume(&mut errors, &Field::root(path.as_str(), inline.value()));
-        }
+        (true, false) => inline_volume(&mut errors, &inline),
         _ => {}
     }
-    if volume.is_set() {
+    if volume.exists() {
         volume.invalid_each(&mut errors, subdomain(volume.text()));
     }
     let node = spec.get("nodeName");
@@ -149,12 +145,12 @@ pub(crate) fn volume_attachment(object: &Value, old: Option<&Value>) -> Errors {
     }
     attachment_status(&mut errors, &root.get("status"));
     if let Some(old) = old {
-        spec.check_unchanged_declared(&mut errors, &Node::root(old).get("spec"));
+        spec.check_unchanged_declared(&mut errors, &Field::root("", old).get("spec"));
     }
     errors
 }
 
-fn attachment_status(errors: &mut Errors, status: &Node<'_, '_>) {
+fn attachment_status(errors: &mut Errors, status: &Field<'_, '_>) {
     const METADATA_MAX: usize = 256 * 1024;
     const MESSAGE_MAX: usize = 1024;
     let metadata = status.get("attachmentMetadata");
@@ -165,7 +161,7 @@ fn attachment_status(errors: &mut Errors, status: &Node<'_, '_>) {
         let error = status.get(field);
         error.get("message").check_length(errors, MESSAGE_MAX);
         let code = error.get("errorCode");
-        if code.number() < 0 {
+        if code.int() < 0 {
             code.invalid(errors, "must be between 0 and 2147483647, inclusive");
         }
     }
@@ -182,7 +178,7 @@ pub(crate) fn volume_attachment_status(subresource: &str, new: &Value, old: &Val
 /// A driver (`ValidateCSIDriver`, `ValidateCSIDriverUpdate`).
 pub(crate) fn csi_driver(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let spec = root.get("spec");
     for (field, name) in [
         // Upstream calls it so.
@@ -192,39 +188,39 @@ pub(crate) fn csi_driver(object: &Value, old: Option<&Value>) -> Errors {
         ("seLinuxMount", "seLinuxMount"),
         ("preventPodSchedulingIfMissing", "preventPodSchedulingIfMissing"),
     ] {
-        if spec.get(field).is_nil() {
+        if !spec.get(field).exists() {
             spec.get(name).required(&mut errors, "");
         }
     }
     spec.get("fsGroupPolicy")
-        .check_one_of(&mut errors, &["File", "None", "ReadWriteOnceWithFSType"]);
+        .one_of(&mut errors, &["File", "None", "ReadWriteOnceWithFSType"]);
     let requests = spec.get("tokenRequests");
     token_requests(&mut errors, &requests);
     let modes = spec.get("volumeLifecycleModes");
     for mode in modes.items() {
         if !matches!(mode.text(), "Persistent" | "Ephemeral") {
-            modes.unsupported_as(&mut errors, mode.text(), &["Persistent", "Ephemeral"]);
+            modes.not_supported_as(&mut errors, mode.text(), &["Persistent", "Ephemeral"]);
         }
     }
     let period = spec.get("nodeAllocatableUpdatePeriodSeconds");
-    if period.int().is_some_and(|seconds| seconds < 10) {
+    if period.value.as_i64().is_some_and(|seconds| seconds < 10) {
         period.invalid(&mut errors, "must be greater than or equal to 10 seconds");
     }
     let in_secrets = spec.get("serviceAccountTokenInSecrets");
-    if in_secrets.is_set() && requests.is_empty() {
+    if in_secrets.exists() && requests.is_empty() {
         in_secrets.invalid(
             &mut errors,
             "serviceAccountTokenInSecrets is set but no tokenRequests are specified",
         );
     }
     if let Some(old) = old {
-        let old = Node::root(old);
+        let old = Field::root("", old);
         let old = old.get("spec");
         let required = spec.get("attachRequired");
-        if !required.equals(&old.get("attachRequired")) {
+        if !required.same(&old.get("attachRequired")) {
             spec.get("attachedRequired").invalid_as(
                 &mut errors,
-                required.value().clone(),
+                required.value.clone(),
                 super::super::IMMUTABLE,
             );
         }
@@ -233,7 +229,7 @@ pub(crate) fn csi_driver(object: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-fn token_requests(errors: &mut Errors, requests: &Node<'_, '_>) {
+fn token_requests(errors: &mut Errors, requests: &Field<'_, '_>) {
     const SECONDS_MIN: i64 = 600;
     const SECONDS_MAX: i64 = 1 << 32;
     let mut audiences = HashSet::new();
@@ -244,7 +240,7 @@ fn token_requests(errors: &mut Errors, requests: &Node<'_, '_>) {
             continue;
         }
         let seconds = request.get("expirationSeconds");
-        match seconds.int() {
+        match seconds.value.as_i64() {
             Some(number) if number < SECONDS_MIN => {
                 seconds.invalid(errors, "may not specify a duration less than 10 minutes");
             }
@@ -260,7 +256,7 @@ fn token_requests(errors: &mut Errors, requests: &Node<'_, '_>) {
 pub(crate) fn csi_node(object: &Value, old: Option<&Value>) -> Errors {
     const NODE_ID_MAX: usize = 256;
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let drivers = root.get("spec.drivers");
     let mut names = HashSet::new();
     for driver in drivers.items() {
@@ -269,7 +265,7 @@ pub(crate) fn csi_node(object: &Value, old: Option<&Value>) -> Errors {
         if id.check_given(&mut errors, "") && id.text().len() > NODE_ID_MAX {
             id.invalid(&mut errors, format!("must be {NODE_ID_MAX} characters or less"));
         }
-        driver.get("allocatable.count").check_not_negative(&mut errors);
+        driver.get("allocatable.count").not_negative(&mut errors);
         if !names.insert(name.text()) {
             name.duplicate(&mut errors);
         }
@@ -294,14 +290,14 @@ pub(crate) fn csi_node(object: &Value, old: Option<&Value>) -> Errors {
             driver.as_object_mut().map(|driver| driver.remove("allocatable"));
             driver
         };
-        let old = Node::root(old);
+        let old = Field::root("", old);
         for before in old.get("spec.drivers").items() {
             let same = drivers
                 .items()
-                .find(|driver| driver.value()["name"] == before.value()["name"]);
+                .find(|driver| driver.value["name"] == before.value["name"]);
             let Some(now) = same else { continue };
-            let (now, before) = (fixed(now.value()), fixed(before.value()));
-            if !Node::root(&now).equals(&Node::root(&before)) {
+            let (now, before) = (fixed(now.value), fixed(before.value));
+            if !Field::root("", &now).same(&Field::root("", &before)) {
                 drivers.invalid_as(&mut errors, now, super::super::IMMUTABLE);
             }
         }
@@ -312,12 +308,12 @@ pub(crate) fn csi_node(object: &Value, old: Option<&Value>) -> Errors {
 /// What fits into storage (`ValidateCSIStorageCapacity`, `ValidateCSIStorageCapacityUpdate`).
 pub(crate) fn storage_capacity(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     let class = root.get("storageClassName");
     if let Some(old) = old {
         root.check_fixed(
             &mut errors,
-            &Node::root(old),
+            &Field::root("", old),
             &["nodeTopology", "storageClassName"],
         );
         return errors;
@@ -340,12 +336,12 @@ pub(crate) fn storage_capacity(object: &Value, old: Option<&Value>) -> Errors {
 /// A class of attributes (`ValidateVolumeAttributesClass`, `ValidateVolumeAttributesClassUpdate`).
 pub(crate) fn attributes_class(object: &Value, old: Option<&Value>) -> Errors {
     let mut errors = Errors::new();
-    let root = Node::root(object);
+    let root = Field::root("", object);
     if let Some(old) = old {
-        let old = Node::root(old);
+        let old = Field::root("", old);
         for field in ["driverName", "parameters"] {
             let node = root.get(field);
-            if !node.equals(&old.get(field)) {
+            if !node.same(&old.get(field)) {
                 node.forbidden(&mut errors, format!("updates to {field} are forbidden."));
             }
         }

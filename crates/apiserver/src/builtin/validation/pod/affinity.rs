@@ -102,12 +102,12 @@ fn check_values(errors: &mut Errors, expression: &Field<'_, '_>, comparisons: Co
     let (operator, values) = (expression.child("operator"), expression.child("values"));
     match operator.text() {
         "In" | "NotIn" => {
-            if values.len() == 0 {
+            if values.is_empty() {
                 values.required(errors, "must be specified when `operator` is 'In' or 'NotIn'");
             }
         }
         "Exists" | "DoesNotExist" => {
-            if values.len() > 0 {
+            if !values.is_empty() {
                 let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
                 values.forbidden(errors, detail);
             }
@@ -125,7 +125,7 @@ fn check_values(errors: &mut Errors, expression: &Field<'_, '_>, comparisons: Co
 /// Checks a selector of nodes, but for the values of its expressions: [`node_selector_values`].
 pub(crate) fn node_selector(errors: &mut Errors, selector: &Field<'_, '_>) {
     let terms = selector.child("nodeSelectorTerms");
-    if terms.len() == 0 {
+    if terms.is_empty() {
         terms.required(errors, "must have at least one node selector term");
     }
     for term in terms.items() {

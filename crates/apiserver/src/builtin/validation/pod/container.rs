@@ -32,7 +32,7 @@ impl Pod<'_, '_> {
 pub(super) fn check_all(findings: &mut Findings, pod: &Pod<'_, '_>) {
     let containers = pod.spec.child("containers");
     let mut names = BTreeSet::new();
-    if containers.len() == 0 {
+    if containers.is_empty() {
         containers.required(&mut findings.errors, "");
     }
     for container in containers.items() {

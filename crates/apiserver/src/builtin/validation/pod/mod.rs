@@ -110,11 +110,11 @@ pub(crate) fn pod(pod: &Value, old: Option<&Value>) -> Vec<FieldError> {
 fn create(pod: &Value) -> Vec<FieldError> {
     let spec = Field::of(pod, "spec");
     let mut errors = metadata_and_spec(pod).errors;
-    if spec.child("ephemeralContainers").len() > 0 {
+    if !spec.child("ephemeralContainers").is_empty() {
         spec.child("ephemeralContainers")
             .forbidden(&mut errors, "cannot be set on create");
     }
-    if spec.child("nodeName").is_set() && spec.child("schedulingGates").len() > 0 {
+    if spec.child("nodeName").is_set() && !spec.child("schedulingGates").is_empty() {
         let detail = "cannot be set until all schedulingGates have been cleared";
         spec.child("nodeName").forbidden(&mut errors, detail);
     }
@@ -172,7 +172,7 @@ pub(crate) fn template(template: &Value, path: &FieldPath) -> Vec<FieldError> {
     spec::check(&mut findings, &spec, Owner::Template);
     let mut errors = findings.errors;
     annotations::check_profiles_match(&mut errors, &meta, &spec);
-    if spec.child("ephemeralContainers").len() > 0 {
+    if !spec.child("ephemeralContainers").is_empty() {
         let detail = "ephemeral containers not allowed in pod template";
         spec.child("ephemeralContainers").forbidden(&mut errors, detail);
     }

@@ -92,7 +92,7 @@ pub(super) fn check_dns(errors: &mut Errors, spec: &Field<'_, '_>) {
             config.required(errors, "must provide `dnsConfig` when `dnsPolicy` is None");
             return;
         }
-        if servers.len() == 0 {
+        if servers.is_empty() {
             let detail = "must provide at least one DNS nameserver when `dnsPolicy` is None";
             servers.required(errors, detail);
             return;

@@ -16,7 +16,7 @@ pub(super) fn check(errors: &mut Errors, container: &Field<'_, '_>) {
         container.child("restartPolicyRules"),
     );
     if !policy.exists() {
-        if rules.len() == 0 {
+        if rules.is_empty() {
             return;
         }
         policy.required(errors, "must specify restartPolicy when restart rules are used");

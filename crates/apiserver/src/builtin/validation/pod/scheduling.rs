@@ -118,7 +118,7 @@ pub(super) fn check_label_keys(errors: &mut Errors, at: &Field<'_, '_>) {
     let selector = at.child("labelSelector");
     let (matching, differing) = (at.child("matchLabelKeys"), at.child("mismatchLabelKeys"));
     for keys in [&matching, &differing] {
-        if keys.len() == 0 {
+        if keys.is_empty() {
             continue;
         }
         if !selector.exists() {

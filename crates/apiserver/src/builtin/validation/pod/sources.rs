@@ -263,14 +263,14 @@ fn is_host_and_port(text: &str) -> bool {
 fn check_fibre_channel(errors: &mut Errors, at: &Field<'_, '_>) {
     let (targets, ids) = (at.child("targetWWNs"), at.child("wwids"));
     let lun = at.child("lun");
-    match (targets.len() > 0, ids.len() > 0) {
+    match (!targets.is_empty(), !ids.is_empty()) {
         (false, false) => targets.required(errors, "must specify either targetWWNs or wwids, but not both"),
         (true, true) => {
             targets.invalid(errors, "targetWWNs and wwids can not be specified simultaneously");
         }
         _ => {}
     }
-    if targets.len() > 0 {
+    if !targets.is_empty() {
         if lun.exists() {
             lun.within(errors, 0..=255);
         } else {

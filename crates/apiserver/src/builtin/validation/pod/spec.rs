@@ -229,7 +229,7 @@ fn check_host_users(findings: &mut Findings, spec: &Field<'_, '_>) {
     }
     each_container(spec, |container| {
         let devices = container.child("volumeDevices");
-        if devices.len() > 0 {
+        if !devices.is_empty() {
             findings.relaxable(Relaxable::UserNamespaceDevices, |errors| {
                 devices.forbidden(errors, DETAIL);
             });

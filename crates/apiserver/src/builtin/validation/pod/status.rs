@@ -196,7 +196,7 @@ fn check_extended_claim(errors: &mut Errors, status: &Field<'_, '_>, spec: &Fiel
         return;
     }
     let mappings = status.child("requestMappings");
-    if mappings.len() == 0 {
+    if mappings.is_empty() {
         mappings.required(errors, "at least one request mapping is required");
     }
     let containers: Vec<&Value> = ["initContainers", "containers"]
@@ -325,7 +325,7 @@ fn check_devices(errors: &mut Errors, statuses: &Field<'_, '_>, pod: &Value, con
     for status in statuses.items() {
         let list = status.child("allocatedResourcesStatus");
         if containers == "ephemeralContainers" {
-            if list.len() > 0 {
+            if !list.is_empty() {
                 list.forbidden(errors, "must not be specified in container status");
             }
             continue;
