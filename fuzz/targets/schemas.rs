@@ -21,11 +21,13 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     ) else {
         return;
     };
-    let faults = check_definition(&schema, &FieldPath::new("spec"), Status::Subresource);
-    let Ok(compiled) = StructuralSchema::parse(&schema) else {
+    let path = FieldPath::new("spec");
+    let faults = check_definition(&schema, &path, Status::Subresource, &|_, _| Vec::new());
+    let Ok(mut compiled) = StructuralSchema::parse(&schema) else {
         assert!(!faults.is_empty(), "a schema that cannot be compiled is let in");
         return;
     };
+    compiled.prune_defaults();
     let old = object.clone();
     let _ = compiled.validate(&object, None);
     compiled.prune(&mut object);

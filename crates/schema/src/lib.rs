@@ -55,8 +55,8 @@ pub use rules::{
     RulePlace, RuleProgram, Rules,
 };
 pub use structural::{
-    AdditionalProperties, JsonType, ListType, MAX_DEPTH, MapType, SchemaError, StructuralSchema,
-    ValidationRule, check, check_definition, each_schema,
+    AdditionalProperties, CheckMetadata, JsonType, ListType, MAX_DEPTH, MapType, SchemaError,
+    StructuralSchema, ValidationRule, check, check_definition, each_schema,
 };
 pub use types::{Generator, MAX_TYPE_DEPTH, MapKey, Schema, SchemaNode};
 pub use validate::MAX_ERRORS;

@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use kubewright_core::{FieldError, FieldPath};
-use kubewright_kinds::Scope;
+use kubewright_core::FieldError;
 use kubewright_schema::{Malformed, RuleCompiler, Rules, StructuralSchema};
 use kubewright_smd::types::{Schema, TypeRef};
 use serde_json::Value;
 
 use super::conversion::{Conversion, refuse};
 use crate::builtin::validation::metadata;
-use crate::builtin::validation::names::NameRule;
 use crate::error::ApiResult;
 use crate::json;
 use crate::server::Server;
@@ -94,31 +92,6 @@ impl Selectable {
     }
 }
 
-/// What is wrong with the metadata of a resource within another: its name may be absent, or whatever is a segment of a path
-/// (apiextensions `pkg/apiserver/schema/objectmeta/validation.go`).
-fn embedded_metadata(path: &FieldPath, resource: &Value) -> Vec<FieldError> {
-    let Some(fields) = resource.get("metadata").and_then(Value::as_object) else {
-        return Vec::new();
-    };
-    let is_empty = |field: &str| {
-        fields
-            .get(field)
-            .and_then(Value::as_str)
-            .is_none_or(str::is_empty)
-    };
-    let scope = match is_empty("namespace") {
-        true => Scope::Cluster,
-        false => Scope::Namespaced,
-    };
-    let errors = metadata::create(resource, scope, NameRule::PathSegment);
-    let is_told = |error: &FieldError| !(is_empty("name") && error.path.as_str() == "metadata.name");
-    let below = |mut error: FieldError| {
-        error.path = path.child(error.path.as_str());
-        error
-    };
-    errors.into_iter().filter(is_told).map(below).collect()
-}
-
 impl CustomModel {
     /// Brings an object from a client into shape: unknown fields, nulls that are none and unknown metadata go. Gives the
     /// paths of the unknown fields: those of the metadata, those that the schema does not have, and those of embedded metadata, each
@@ -157,7 +130,7 @@ impl CustomModel {
 
     fn check_embedded(&self, object: &Value, mut errors: Vec<FieldError>) -> Vec<FieldError> {
         self.shape.schema.each_embedded(object, &mut |path, resource| {
-            errors.extend(embedded_metadata(path, resource));
+            errors.extend(metadata::embedded(path, resource));
         });
         errors
     }

@@ -4,15 +4,22 @@ use kubewright_core::{FieldError, FieldPath};
 use serde_json::Value;
 
 use super::StructuralSchema;
+use super::definition::CheckMetadata;
 use super::surrounding::{Step, surround};
 use crate::object_meta::Malformed;
 
 /// Checks every default of a schema that is structural: it has no member that pruning would remove, its metadata is metadata, and it
 /// is valid. Whether lists of type set or map have duplicates is not looked at, nor is what is below additional properties.
-pub(super) fn check(schema: &StructuralSchema, path: &FieldPath, errors: &mut Vec<FieldError>) {
+pub(super) fn check(
+    schema: &StructuralSchema,
+    path: &FieldPath,
+    metadata: CheckMetadata<'_>,
+    errors: &mut Vec<FieldError>,
+) {
     let mut checker = Checker {
         resource: schema,
         steps: Vec::new(),
+        metadata,
         errors,
     };
     checker.visit(schema, path, Place::Root);
@@ -33,6 +40,7 @@ struct Checker<'a> {
     /// The innermost resource, and the way from it.
     resource: &'a StructuralSchema,
     steps: Vec<Step>,
+    metadata: CheckMetadata<'a>,
     errors: &'a mut Vec<FieldError>,
 }
 
@@ -42,6 +50,7 @@ impl<'a> Checker<'a> {
             let mut within = Checker {
                 resource: schema,
                 steps: Vec::new(),
+                metadata: self.metadata,
                 errors: self.errors,
             };
             return within.visit_below(schema, path, Place::Root);
@@ -97,7 +106,7 @@ impl<'a> Checker<'a> {
                 if let Err(error) = schema.coerce_metadata_of(&mut coerced, Malformed::Refuse, is_root) {
                     return self.errors.push(below(path, error));
                 }
-                let found = schema.check_embedded(&coerced, is_root);
+                let found = self.check_resources(schema, &coerced, is_root);
                 if !found.is_empty() {
                     return self
                         .errors
@@ -108,6 +117,18 @@ impl<'a> Checker<'a> {
         let found = schema.check_default(default);
         self.errors
             .extend(found.into_iter().map(|error| below(path, error)));
+    }
+
+    /// What is wrong with the resources in a value; with `is_root`, the value is one, too.
+    fn check_resources(&self, schema: &StructuralSchema, value: &Value, is_root: bool) -> Vec<FieldError> {
+        let mut errors = schema.check_embedded(value, is_root);
+        if is_root && !schema.embedded_resource {
+            errors.extend((self.metadata)(&FieldPath::root(), value));
+        }
+        schema.each_embedded(value, &mut |path, resource| {
+            errors.extend((self.metadata)(path, resource));
+        });
+        errors
     }
 
     /// Whether a default in what describes the metadata of a resource is right there: a resource is made around it.
@@ -123,7 +144,7 @@ impl<'a> Checker<'a> {
         }
         let coerced = self.resource.coerce_metadata(&mut resource, Malformed::Refuse);
         coerced.map_err(|error| error.to_string())?;
-        let found = self.resource.check_embedded(&resource, true);
+        let found = self.check_resources(self.resource, &resource, true);
         match &*found.iter().map(ToString::to_string).collect::<Vec<_>>() {
             [] => Ok(()),
             [one] => Err(one.clone()),
@@ -154,8 +175,19 @@ mod tests {
         check_root(json!({"type": "object", "properties": {"a": field}}), expect);
     }
 
+    /// In place of what the server says of metadata.
+    fn no_long_names(path: &FieldPath, resource: &Value) -> Vec<FieldError> {
+        let name = &resource["metadata"]["name"];
+        let is_long = name.as_str().is_some_and(|name| name.len() > 3);
+        let path = path.child("metadata").child("name");
+        is_long
+            .then(|| FieldError::invalid(path, name.clone(), "too long"))
+            .into_iter()
+            .collect()
+    }
+
     fn check_root(schema: Value, expect: &[&str]) {
-        let errors = check_definition(&schema, &FieldPath::root(), Status::Absent);
+        let errors = check_definition(&schema, &FieldPath::root(), Status::Absent, &no_long_names);
         let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(errors, expect, "{schema}");
     }
@@ -241,6 +273,18 @@ mod tests {
         };
         check(within("name", json!("n")), &[]);
         check(within("typo", json!(1)), &[]);
+        check(
+            within("name", json!("long")),
+            &[
+                "properties[a].properties[metadata].properties[name].default: Invalid value: \"long\": must result in valid metadata: \
+               metadata.name: Invalid value: \"long\": too long",
+            ],
+        );
+        check(
+            json!({"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true,
+                "default": {"apiVersion": "v1", "kind": "K", "metadata": {"name": "long"}}}),
+            &["properties[a].default.metadata.name: Invalid value: \"long\": too long"],
+        );
         check(
             within("name", json!(1)),
             &[

@@ -45,11 +45,20 @@ const REASONS: [&str; 4] = [
     "FieldValueRequired",
 ];
 
+/// What is wrong with the metadata of the resource at a path.
+pub type CheckMetadata<'a> = &'a dyn Fn(&FieldPath, &Value) -> Vec<FieldError>;
+
 /// Checks the `openAPIV3Schema` of a version of a new definition: that it is structural, that its defaults are values
 /// of their schemas, and what else the API server demands. `path` is where it stands in the definition.
 ///
-/// Rules in CEL are not compiled here.
-pub fn check_definition(schema: &Value, path: &FieldPath, status: Status) -> Vec<FieldError> {
+/// Rules in CEL are not compiled here. What is wrong with the metadata of a resource that stands at a path is for `metadata` to say, which is asked
+/// about the resources in defaults.
+pub fn check_definition(
+    schema: &Value,
+    path: &FieldPath,
+    status: Status,
+    metadata: CheckMetadata<'_>,
+) -> Vec<FieldError> {
     let mut errors = check_root(schema, path, status);
     let Some(root) = schema.as_object() else {
         return check(schema, path);
@@ -61,7 +70,9 @@ pub fn check_definition(schema: &Value, path: &FieldPath, status: Status) -> Vec
         compiled => {
             let structural = check(schema, path);
             match compiled {
-                Ok(compiled) if structural.is_empty() => defaults::check(compiled, path, &mut errors),
+                Ok(compiled) if structural.is_empty() => {
+                    defaults::check(compiled, path, metadata, &mut errors)
+                }
                 _ => errors.extend(structural),
             }
         }
@@ -505,7 +516,7 @@ mod tests {
 
     fn check(field: Value, expect: &[&str]) {
         let schema = json!({"type": "object", "properties": {"a": field}});
-        let errors = check_definition(&schema, &FieldPath::root(), Status::Absent);
+        let errors = check_definition(&schema, &FieldPath::root(), Status::Absent, &|_, _| Vec::new());
         let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(errors, expect, "{field}");
     }
@@ -591,8 +602,11 @@ mod tests {
     #[test]
     fn roots() {
         let root = json!({"type": "object", "oneOf": [{"required": ["spec"]}]});
-        assert_eq!(check_definition(&root, &FieldPath::root(), Status::Absent), []);
-        let errors = check_definition(&root, &FieldPath::root(), Status::Subresource);
+        assert_eq!(
+            check_definition(&root, &FieldPath::root(), Status::Absent, &|_, _| Vec::new()),
+            []
+        );
+        let errors = check_definition(&root, &FieldPath::root(), Status::Subresource, &|_, _| Vec::new());
         assert!(
             errors[0].detail.starts_with("only [Description Type"),
             "{errors:?}"

@@ -14,7 +14,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 pub use check::check;
-pub use definition::check_definition;
+pub use definition::{CheckMetadata, check_definition};
 pub use visit::each_schema;
 
 use kubewright_core::FieldPath;

@@ -197,7 +197,7 @@ async fn defaults_of_embedded_resources_are_pruned() {
     let server = Server::start().await;
     let template = json!({
         "type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true,
-        "default": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "typo": "x", "generation": "y"}, "spec": {"a": 1}},
+        "default": {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {"a": 1}},
     });
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "holders.e.com"},
@@ -212,15 +212,26 @@ async fn defaults_of_embedded_resources_are_pruned() {
             }],
         },
     });
-    let create = || Ask::json(format!("POST {CRDS}"), &definition);
-    // Of another type it is refused.
-    let why = "spec.validation.openAPIV3Schema.properties[spec].properties[template].default.metadata: Invalid value";
-    server.refused(create(), 422, why).await;
-
-    let mut definition = definition.clone();
-    let default =
-        "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/template/default/metadata";
-    *definition.pointer_mut(default).unwrap() = json!({"name": "p", "typo": "x"});
+    let with_metadata = |metadata: Value| {
+        let mut definition = definition.clone();
+        let default =
+            "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/template/default/metadata";
+        *definition.pointer_mut(default).unwrap() = metadata;
+        definition
+    };
+    // Of another type, or no metadata that a resource may have, it is refused.
+    let at = "spec.validation.openAPIV3Schema.properties[spec].properties[template].default.metadata";
+    for (metadata, why) in [
+        (json!({"generation": "y"}), ": Invalid value: {"),
+        (
+            json!({"name": "a/b"}),
+            ".name: Invalid value: \"a/b\": may not contain '/'",
+        ),
+    ] {
+        let ask = Ask::json(format!("POST {CRDS}"), &with_metadata(metadata));
+        server.refused(ask, 422, &format!("{at}{why}")).await;
+    }
+    let definition = with_metadata(json!({"name": "p", "typo": "x"}));
     server.ok(Ask::json(format!("POST {CRDS}"), &definition)).await;
     let holders = "/apis/e.com/v1/namespaces/default/holders";
     while server.ask(format!("GET {holders}")).await.code != 200 {

@@ -106,6 +106,31 @@ pub(crate) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
+/// What is wrong with the metadata of a resource within another: its name may be absent, or whatever is a segment of a path
+/// (apiextensions `pkg/apiserver/schema/objectmeta/validation.go`).
+pub(crate) fn embedded(path: &FieldPath, resource: &Value) -> Vec<FieldError> {
+    let Some(fields) = resource.get("metadata").and_then(Value::as_object) else {
+        return Vec::new();
+    };
+    let is_empty = |field: &str| {
+        fields
+            .get(field)
+            .and_then(Value::as_str)
+            .is_none_or(str::is_empty)
+    };
+    let scope = match is_empty("namespace") {
+        true => Scope::Cluster,
+        false => Scope::Namespaced,
+    };
+    let errors = create(resource, scope, NameRule::PathSegment);
+    let is_told = |error: &FieldError| !(is_empty("name") && error.path.as_str() == "metadata.name");
+    let below = |mut error: FieldError| {
+        error.path = path.child(error.path.as_str());
+        error
+    };
+    errors.into_iter().filter(is_told).map(below).collect()
+}
+
 /// What holds for every object. `path` is that of the metadata.
 fn common(errors: &mut Vec<FieldError>, metadata: &Value, path: &FieldPath) {
     let Some(members) = metadata.as_object() else {

@@ -10,6 +10,7 @@ use kubewright_schema::{JsonType, Status, StructuralSchema, check_definition};
 use serde_json::Value;
 
 use super::super::super::super::value::{list_at, str_at, true_at};
+use super::super::super::metadata;
 use super::{Errors, SCHEMA};
 
 /// Which parts all versions have alike.
@@ -115,7 +116,8 @@ fn status_of(version: &Value) -> Status {
 
 fn check_schema(errors: &mut Errors, version: &Value, path: &FieldPath, status: Status) {
     if let Some(schema) = version.pointer(SCHEMA).filter(|schema| !schema.is_null()) {
-        errors.extend(check_definition(schema, &path.child("openAPIV3Schema"), status));
+        let path = path.child("openAPIV3Schema");
+        errors.extend(check_definition(schema, &path, status, &metadata::embedded));
     }
 }
 
