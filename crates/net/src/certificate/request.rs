@@ -365,6 +365,25 @@ mod tests {
         }
     }
 
+    /// Whatever is changed of what is signed and of the signature, something is wrong; and nothing panics. The parser is not strict about the
+    /// tags between the two.
+    #[test]
+    fn changed_requests_are_refused() {
+        let requests = Pem::iter_from_buffer(include_bytes!("ecdsa.csr")).map(Result::unwrap);
+        for request in requests.step_by(5) {
+            let der = request.contents;
+            let parsed = parse(&der).unwrap();
+            let signature = der.len() - parsed.signature_value.data.len();
+            let signed = parsed.certification_request_info.raw.len();
+            for at in 0..der.len() {
+                let mut other = der.clone();
+                other[at] ^= 1;
+                let is_refused = check_request(&other).is_err();
+                assert!(is_refused || (signed..signature).contains(&at), "byte {at}");
+            }
+        }
+    }
+
     #[test]
     fn keys_that_are_none() {
         let point = request(&rcgen::PKCS_ECDSA_P256_SHA256);
