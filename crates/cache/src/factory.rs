@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use crate::informer::{Family, InformerOptions, Inner, Running, SharedInformer};
 use crate::reflector::StreamingSupport;
 use crate::source::ListerWatcher;
-use crate::stats::Stats;
+use crate::stats::{Stats, Totals};
 
 /// Which objects of a resource an informer sees. The default is all.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -68,6 +68,7 @@ pub struct Informers {
     streaming: Mutex<HashMap<ApiResource, StreamingSupport>>,
     /// How many have not ended yet, those among them that nobody holds any more.
     count: watch::Sender<usize>,
+    totals: Totals,
 }
 
 /// Selectors are compared as they are written on the wire.
@@ -90,7 +91,15 @@ impl Informers {
             running: Mutex::default(),
             streaming: Mutex::default(),
             count: watch::Sender::default(),
+            totals: Totals::default(),
         }
+    }
+
+    /// The same, of which what they count is added to `totals`, beside that of others who count there.
+    #[must_use]
+    pub fn counted_in(mut self, totals: &Totals) -> Self {
+        self.totals = totals.clone();
+        self
     }
 
     /// The informer of a kind that is known at compile time.
@@ -132,6 +141,7 @@ impl Informers {
                 streaming: self.streaming.lock().entry(resource.clone()).or_default().clone(),
             },
         ));
+        self.totals.add(resource, &inner.core.store.counters);
         running.insert(key, Arc::downgrade(&inner));
         SharedInformer::from_inner(inner)
     }

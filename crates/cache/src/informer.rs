@@ -7,7 +7,6 @@ use std::marker::PhantomData;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use kubewright_core::ApiResource;
@@ -29,7 +28,7 @@ use crate::registration::Registration;
 use crate::sharding::ShardedSource;
 use crate::sharding::merge::Merge;
 use crate::source::{ListerWatcher, SourceError};
-use crate::stats::Stats;
+use crate::stats::{Counters, Stats};
 use crate::store::{Change, Initial, Store, StoreOptions};
 
 /// How an informer works. Every value is valid.
@@ -467,9 +466,6 @@ impl Core {
 
     pub(crate) fn stats(&self) -> Stats {
         let now = Instant::now().into_std();
-        let counters = &self.store.counters;
-        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let (decoded, decode_time) = self.store.decoded();
         let listeners = self.listeners.lock();
         let lag = |(_, listener): &(u64, Arc<Listener>)| listener.queue.lock().lag(now);
         let handlers = listeners.list.iter().map(lag).collect();
@@ -479,13 +475,8 @@ impl Core {
             synced: self.store.is_populated(),
             version: self.store.version(),
             usage: self.store.usage(),
-            lists: count(&counters.lists),
-            watches: count(&counters.watches),
-            received: count(&counters.received),
-            unchanged: count(&counters.unchanged),
-            silence: counters.silence(now),
-            decoded,
-            decode_time,
+            counts: self.store.counters.read(),
+            silence: self.store.counters.silence(now),
             health: self.health.borrow().clone(),
             handlers,
         }
@@ -609,12 +600,14 @@ impl Core {
     pub(crate) fn rewound(&self) {
         let resource = self.resource.group_version_resource();
         tracing::warn!(%resource, "resource versions went backwards: the server's data was restored or replaced");
+        Counters::count(&self.store.counters.rewound);
         self.health.send_modify(|health| health.rewound += 1);
     }
 
     pub(crate) fn malformed(&self, error: &MalformedObject) {
         let resource = self.resource.group_version_resource();
         tracing::warn!(%resource, %error, "an object is skipped");
+        Counters::count(&self.store.counters.malformed);
         self.health.send_modify(|health| health.malformed += 1);
     }
 }

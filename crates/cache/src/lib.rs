@@ -97,7 +97,7 @@ pub use crate::record::DecodeError;
 pub use crate::reflector::{FirstList, ReflectorOptions, StreamingLists, Verb};
 pub use crate::registration::Registration;
 pub use crate::source::{BoxFuture, ItemSink, ListerWatcher, SourceError, WatchStream};
-pub use crate::stats::Stats;
+pub use crate::stats::{Counts, Stats, Totals};
 pub use crate::store::{
     Compression, FinalState, Initial, NAMESPACE_INDEX, OWNER_INDEX, StoreOptions, Transform, Usage,
     owner_uids,

@@ -7,8 +7,7 @@ use std::io;
 use std::num::NonZeroI64;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use kubewright_core::json::{Members, decode};
 use kubewright_core::{ObjectKey, ObjectMeta, ResourceVersion};
@@ -23,6 +22,7 @@ use crate::packing::{Codec, Packed, PackedText, Packer};
 use crate::patching::{Base, Patched, patch_last};
 use crate::peek::{Head, Kept, MalformedObject};
 use crate::pool::{Common, Pool};
+use crate::stats::Counters;
 
 /// What the records of one store share.
 #[derive(Debug)]
@@ -31,6 +31,7 @@ pub(crate) struct Context {
     types: Arc<str>,
     pub(crate) budget: Arc<Budget>,
     pub(crate) usage: Arc<Usage>,
+    pub(crate) counters: Arc<Counters>,
     /// New records are packed with it.
     pub(crate) codec: Option<Codec>,
 }
@@ -45,21 +46,6 @@ pub(crate) struct Usage {
     pub(crate) text: AtomicUsize,
     /// The length of the text that is not packed.
     pub(crate) plain: AtomicUsize,
-    /// What was decoded, of all that ever was here.
-    pub(crate) decoded: AtomicU64,
-    pub(crate) decode_nanos: AtomicU64,
-}
-
-impl Usage {
-    /// Decodes something, and counts it and its time.
-    fn decode<T>(&self, decode: impl FnOnce() -> T) -> T {
-        let begun = Instant::now();
-        let decoded = decode();
-        let nanos = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.decoded.fetch_add(1, Ordering::Relaxed);
-        self.decode_nanos.fetch_add(nanos, Ordering::Relaxed);
-        decoded
-    }
 }
 
 impl Context {
@@ -77,6 +63,7 @@ impl Context {
             types: types.into(),
             budget: Arc::new(Budget::new(decoded_bytes)),
             usage: Arc::default(),
+            counters: Arc::default(),
             codec: None,
         }
     }
@@ -87,6 +74,7 @@ impl Context {
             types: Arc::clone(&self.types),
             budget: Arc::clone(&self.budget),
             usage: Arc::clone(&self.usage),
+            counters: Arc::clone(&self.counters),
             codec: Some(codec),
         }
     }
@@ -323,7 +311,7 @@ impl Record {
         match &self.common.owners {
             Owned::ByNobody => Owners::default(),
             Owned::Shared(owners) => Owners::shared(owners),
-            Owned::InText => self.context.usage.decode(|| {
+            Owned::InText => self.context.counters.decode(|| {
                 let text = self.metadata_text();
                 member(str_of(&text), "ownerReferences").map_or_else(Owners::default, Owners::read)
             }),
@@ -424,7 +412,7 @@ impl Record {
             self.used.store(true, Ordering::Relaxed);
             return Arc::clone(metadata);
         }
-        let metadata = self.context.usage.decode(|| {
+        let metadata = self.context.counters.decode(|| {
             let text = self.metadata_text();
             Arc::new(decode_metadata(str_of(&text)))
         });
@@ -479,7 +467,7 @@ impl Record {
 
     /// The object as a `K`, decoded now and not kept.
     pub(crate) fn project<K: DeserializeOwned>(&self) -> Result<K, DecodeError> {
-        self.context.usage.decode(|| self.decode(&self.text()))
+        self.context.counters.decode(|| self.decode(&self.text()))
     }
 
     fn decode<K: DeserializeOwned>(&self, text: &[u8]) -> Result<K, DecodeError> {

@@ -1,9 +1,12 @@
 //! What informers have done and what they have, for metrics and for people.
 
 use std::fmt;
+use std::ops::AddAssign;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use hashbrown::HashMap;
 use kubewright_core::{ApiResource, ResourceVersion};
 use parking_lot::Mutex;
 
@@ -25,6 +28,21 @@ pub struct Stats {
     pub version: ResourceVersion,
     /// What the store has in memory.
     pub usage: Usage,
+    /// What it has counted.
+    pub counts: Counts,
+    /// How long it is since anything came from the server; `None` before anything did. A sound watch has a bookmark
+    /// each minute.
+    pub silence: Option<Duration>,
+    /// Failures.
+    pub health: Health,
+    /// How far each handler is behind, in the order in which they were added.
+    pub handlers: Vec<Lag>,
+}
+
+/// What an informer has counted, or several of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
     /// Lists that were begun, by pages or streamed by a watch: all but the first are relists.
     pub lists: u64,
     /// Watches that were begun, those that stream a list among them.
@@ -33,32 +51,139 @@ pub struct Stats {
     pub received: u64,
     /// Those of them that were in the store in the same version already, and cost no more than a look.
     pub unchanged: u64,
-    /// How long it is since anything came from the server; `None` before anything did. A sound watch has a bookmark
-    /// each minute.
-    pub silence: Option<Duration>,
     /// What was decoded for handlers and readers, metadata and whole objects.
     pub decoded: u64,
     /// What that took, over all threads.
     pub decode_time: Duration,
-    /// Failures.
-    pub health: Health,
-    /// How far each handler is behind, in the order in which they were added.
-    pub handlers: Vec<Lag>,
+    /// Objects that were skipped because they have no name or version.
+    pub malformed: u64,
+    /// How often the server's history was found rewound.
+    pub rewound: u64,
 }
 
-/// What is counted while an informer works.
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.lists += other.lists;
+        self.watches += other.watches;
+        self.received += other.received;
+        self.unchanged += other.unchanged;
+        self.decoded += other.decoded;
+        self.decode_time += other.decode_time;
+        self.malformed += other.malformed;
+        self.rewound += other.rewound;
+    }
+}
+
+/// What [`Informers`](crate::Informers) have counted, by resource, those among them that have ended. A handle: clones are of the same
+/// numbers, which never fall.
+///
+/// ```
+/// # fn example(client: kubewright_client::Client) {
+/// use kubewright_cache::{InformerOptions, Informers, Totals};
+///
+/// let totals = Totals::default();
+/// let informers = Informers::new(client, InformerOptions::default()).counted_in(&totals);
+/// // Later, whatever became of the informers:
+/// for (resource, counts) in totals.read() {
+///     println!("{}: {} objects received", resource.plural, counts.received);
+/// }
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Totals(Arc<Mutex<HashMap<ApiResource, Total>>>);
+
+#[derive(Debug, Default)]
+struct Total {
+    /// Something may count in these yet: an informer, or somebody who has an object of one that has ended.
+    running: Vec<Arc<Counters>>,
+    /// The sum of those in which nothing does.
+    ended: Counts,
+}
+
+impl Totals {
+    /// The numbers at present, in no order.
+    #[must_use]
+    pub fn read(&self) -> Vec<(ApiResource, Counts)> {
+        let mut totals = self.0.lock();
+        let read = |(resource, total): (&ApiResource, &mut Total)| (resource.clone(), total.read());
+        totals.iter_mut().map(read).collect()
+    }
+
+    /// Counts in what these count from now on, and what they have counted.
+    pub(crate) fn add(&self, resource: &ApiResource, counters: &Arc<Counters>) {
+        let mut totals = self.0.lock();
+        let total = totals.entry_ref(resource).or_default();
+        // Nothing piles up where nobody reads.
+        total.read();
+        total.running.push(Arc::clone(counters));
+    }
+}
+
+#[cfg(test)]
+impl Totals {
+    /// How many may count yet.
+    pub(crate) fn running(&self) -> usize {
+        let totals = self.0.lock();
+        totals.values().map(|total| total.running.len()).sum()
+    }
+}
+
+impl Total {
+    fn read(&mut self) -> Counts {
+        let mut sum = Counts::default();
+        self.running.retain_mut(|counters| {
+            // Asked first: what nobody else has does not change any more.
+            let is_over = Arc::get_mut(counters).is_some();
+            let to = if is_over { &mut self.ended } else { &mut sum };
+            *to += counters.read();
+            !is_over
+        });
+        sum += self.ended;
+        sum
+    }
+}
+
+/// What is counted while an informer works, and while somebody has objects of it.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) lists: AtomicU64,
     pub(crate) watches: AtomicU64,
     pub(crate) received: AtomicU64,
     pub(crate) unchanged: AtomicU64,
+    pub(crate) malformed: AtomicU64,
+    pub(crate) rewound: AtomicU64,
+    decoded: AtomicU64,
+    decode_nanos: AtomicU64,
     heard: Mutex<Option<Instant>>,
 }
 
 impl Counters {
     pub(crate) fn count(counter: &AtomicU64) {
         counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Decodes something, and counts it and its time.
+    pub(crate) fn decode<T>(&self, decode: impl FnOnce() -> T) -> T {
+        let begun = Instant::now();
+        let decoded = decode();
+        let nanos = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Self::count(&self.decoded);
+        self.decode_nanos.fetch_add(nanos, Ordering::Relaxed);
+        decoded
+    }
+
+    pub(crate) fn read(&self) -> Counts {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counts {
+            lists: read(&self.lists),
+            watches: read(&self.watches),
+            received: read(&self.received),
+            unchanged: read(&self.unchanged),
+            decoded: read(&self.decoded),
+            decode_time: Duration::from_nanos(read(&self.decode_nanos)),
+            malformed: read(&self.malformed),
+            rewound: read(&self.rewound),
+        }
     }
 
     /// Something came from the server.
@@ -82,6 +207,16 @@ impl fmt::Display for Stats {
             decoded_bytes,
             dictionary_bytes,
         } = self.usage;
+        let Counts {
+            lists,
+            watches,
+            received,
+            unchanged,
+            decoded,
+            decode_time,
+            malformed,
+            rewound,
+        } = self.counts;
         let resource = self.resource.group_version_resource();
         let synced = if self.synced { "synced" } else { "not synced" };
         writeln!(f, "{resource}: {synced}, version {:?}", self.version.as_str())?;
@@ -98,11 +233,10 @@ impl fmt::Display for Stats {
         }
         write!(
             f,
-            "  {} lists, {} watches, {} objects received",
-            self.lists, self.watches, self.received
+            "  {lists} lists, {watches} watches, {received} objects received"
         )?;
-        writeln!(f, ", {} of them unchanged", self.unchanged)?;
-        writeln!(f, "  {} decoded in {:?}", self.decoded, self.decode_time)?;
+        writeln!(f, ", {unchanged} of them unchanged")?;
+        writeln!(f, "  {decoded} decoded in {decode_time:?}")?;
         match self.silence {
             None => writeln!(f, "  nothing heard of the server yet")?,
             Some(silence) => writeln!(f, "  last heard of the server {silence:.1?} ago")?,
@@ -110,10 +244,7 @@ impl fmt::Display for Stats {
         if let Some(failure) = &self.health.failure {
             writeln!(f, "  {failure}")?;
         }
-        if self.health.malformed > 0 || self.health.rewound > 0 {
-            let Health {
-                malformed, rewound, ..
-            } = self.health;
+        if malformed > 0 || rewound > 0 {
             writeln!(
                 f,
                 "  {malformed} objects skipped, history rewound {rewound} times"

@@ -4,7 +4,6 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use hashbrown::HashSet;
@@ -165,7 +164,7 @@ pub(crate) enum Versions {
 /// [`Snapshot`] and take no lock: they never wait for a writer, nor a writer for them.
 pub(crate) struct Store {
     options: StoreOptions,
-    pub(crate) counters: Counters,
+    pub(crate) counters: Arc<Counters>,
     /// What new records are made with; another one once there is a dictionary.
     context: ArcSwap<Context>,
     training: Mutex<Training>,
@@ -196,12 +195,13 @@ impl Store {
         options: StoreOptions,
         snapshot: Snapshot,
     ) -> Self {
+        let context = Context::new(api_version, kind, options.decoded_bytes);
         Self {
-            context: ArcSwap::from_pointee(Context::new(api_version, kind, options.decoded_bytes)),
+            counters: Arc::clone(&context.counters),
+            context: ArcSwap::from_pointee(context),
             training: Mutex::new(Training::new(options.compression)),
             is_trained: AtomicBool::new(false),
             options,
-            counters: Counters::default(),
             pool: Mutex::default(),
             published: Published::new(snapshot),
             writing: Writing::default(),
@@ -409,13 +409,6 @@ impl Store {
 
     pub(crate) fn is_populated(&self) -> bool {
         self.published.load().populated
-    }
-
-    /// How much was decoded, and what it took.
-    pub(crate) fn decoded(&self) -> (u64, Duration) {
-        let usage = &self.context.load().usage;
-        let nanos = usage.decode_nanos.load(Ordering::Relaxed);
-        (usage.decoded.load(Ordering::Relaxed), Duration::from_nanos(nanos))
     }
 
     pub(crate) fn usage(&self) -> Usage {

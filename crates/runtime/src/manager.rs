@@ -293,7 +293,10 @@ impl Run {
         let writes = Writes::default();
         let measured = self.measured(&self.manager.client);
         let client = writes.follow(&measured);
-        let informers = Informers::new(measured, self.manager.options.informers.clone());
+        let mut informers = Informers::new(measured, self.manager.options.informers.clone());
+        if let Some(metrics) = &self.manager.options.metrics {
+            informers = informers.counted_in(&metrics.informers(self.manager.operator.name()));
+        }
         let instance = self.manager.options.instance.as_deref();
         let (events, writer) = recorder(&client, instance.unwrap_or_else(|| self.manager.operator.name()));
         let mut events_task = tokio::spawn(writer.run());
@@ -321,7 +324,6 @@ impl Run {
         let informers = Arc::clone(&env.informers);
         let scraped = self.scraped(&controllers, &informers);
         let result = self.work(&controllers, &env, &writes).await;
-        // While the informers are still there, whose counts stay.
         drop(scraped);
         drop(env);
         self.shared.running.lock().clear();
@@ -451,11 +453,11 @@ impl Run {
     /// What is read with each scrape, as long as it is held.
     fn scraped(&self, controllers: &[Arc<RunningController>], informers: &Arc<Informers>) -> Option<Scraped> {
         let metrics = self.manager.options.metrics.as_ref()?;
-        Some(metrics.follow(Arc::new(Running {
+        Some(metrics.follow(Running {
             operator: self.manager.operator.name().to_owned(),
             controllers: controllers.to_vec(),
             informers: Arc::clone(informers),
-        })))
+        }))
     }
 
     fn check_names(&self) -> Result<(), RunError> {

@@ -158,22 +158,27 @@ impl Worker {
 
     /// Counts and logs an end, and says what follows from it.
     fn judge(&self, end: End) -> Next {
-        let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
-        let counters = &self.counters;
+        // For this manager, and for all of its name.
+        let ends = self.figures.as_ref().map(|figures| figures.ends());
+        let count = |counter: fn(&Counters) -> &AtomicU64| {
+            for counters in [&*self.counters].into_iter().chain(ends) {
+                counter(counters).fetch_add(1, Ordering::Relaxed);
+            }
+        };
         match end {
             End::Answered(Ok(outcome)) => match outcome.delay() {
                 None => {
-                    count(&counters.done);
+                    count(|counters| &counters.done);
                     Next::Forget
                 }
                 Some(delay) => {
-                    count(&counters.requeue_after);
+                    count(|counters| &counters.requeue_after);
                     Next::After(delay)
                 }
             },
             End::Answered(Err(error)) if error.is_terminal() => {
                 tracing::error!(%error, "reconciliation failed for good");
-                count(&counters.terminal_errors);
+                count(|counters| &counters.terminal_errors);
                 Next::Forget
             }
             End::Answered(Err(error)) => {
@@ -186,24 +191,24 @@ impl Worker {
                 } else {
                     tracing::warn!(%error, "reconciliation failed; it is tried again");
                 }
-                count(&counters.errors);
+                count(|counters| &counters.errors);
                 Next::Retry
             }
             End::Panicked => {
                 tracing::error!("reconciliation panicked; it is tried again");
-                count(&counters.panics);
-                count(&counters.errors);
+                count(|counters| &counters.panics);
+                count(|counters| &counters.errors);
                 Next::Retry
             }
             End::Revoked => {
                 tracing::warn!("the replica was cut off from its ring; the reconciliation is dropped");
-                count(&counters.revoked);
+                count(|counters| &counters.revoked);
                 Next::Forget
             }
             End::TimedOut(limit) => {
                 tracing::warn!(?limit, "reconciliation took too long; it is tried again");
-                count(&counters.timeouts);
-                count(&counters.errors);
+                count(|counters| &counters.timeouts);
+                count(|counters| &counters.errors);
                 Next::Retry
             }
         }

@@ -247,7 +247,7 @@ async fn a_list_that_tells_late_that_the_server_was_rewound_is_read_again() {
         .wait_until(|lister| lister.version().as_str() == "10")
         .await;
     assert_eq!(lister.list().remove(0).raw(), before);
-    assert_eq!(informer.stats().unchanged, 1);
+    assert_eq!(informer.stats().counts.unchanged, 1);
 }
 
 /// One without an item, too, and whatever comes first in it.

@@ -420,7 +420,7 @@ fn what_is_asked_for_all_the_time() {
         }
         if !uids.is_empty() {
             // Those of the first were decoded, and kept with the second.
-            assert_eq!(store.decoded().0, 1);
+            assert_eq!(store.counters.read().decoded, 1);
         }
     }
 }

@@ -1,6 +1,5 @@
 //! What informers tell of themselves.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kubewright_client::View;
@@ -11,7 +10,7 @@ use super::informer::{Mirror, Shared, settle, spawn};
 use super::server::{Faults, Server};
 use super::*;
 use crate::record::Look;
-use crate::{HandlerOptions, InformerOptions, Informers, ListerWatcher, WatchScope};
+use crate::{HandlerOptions, InformerOptions, Informers, ListerWatcher, Totals, WatchScope};
 
 #[tokio::test(start_paused = true)]
 async fn the_numbers_are_those_of_what_happened() {
@@ -23,7 +22,7 @@ async fn the_numbers_are_those_of_what_happened() {
     let before = informer.stats();
     assert!(!before.synced);
     assert_eq!(
-        (before.usage.objects, before.received, before.silence),
+        (before.usage.objects, before.counts.received, before.silence),
         (0, 0, None)
     );
     assert!(
@@ -36,10 +35,17 @@ async fn the_numbers_are_those_of_what_happened() {
     let synced = informer.stats();
     assert!(synced.synced);
     assert_eq!(
-        (synced.usage.objects, synced.received, synced.unchanged),
+        (
+            synced.usage.objects,
+            synced.counts.received,
+            synced.counts.unchanged
+        ),
         (7, 7, 0)
     );
-    assert!(synced.lists >= 1 && synced.watches >= 1, "{synced:?}");
+    assert!(
+        synced.counts.lists >= 1 && synced.counts.watches >= 1,
+        "{synced:?}"
+    );
     assert_eq!(synced.handlers.len(), 1);
     assert_eq!(synced.handlers[0].pending, 0);
     assert!(synced.usage.bytes >= synced.usage.text_bytes && synced.usage.text_bytes > 0);
@@ -47,7 +53,7 @@ async fn the_numbers_are_those_of_what_happened() {
     server.0.lock().put("n/0");
     settle().await;
     let after = informer.stats();
-    assert_eq!((after.usage.objects, after.received), (7, 8));
+    assert_eq!((after.usage.objects, after.counts.received), (7, 8));
     assert_eq!(after.version, informer.lister().version());
     advance(Duration::from_secs(3)).await;
     let silence = informer.stats().silence.unwrap();
@@ -55,16 +61,16 @@ async fn the_numbers_are_those_of_what_happened() {
 
     // Decoding is counted where it happens, not where what was decoded is asked for again.
     let pod = informer.lister().list().remove(0);
-    let decoded = informer.stats().decoded;
+    let decoded = informer.stats().counts.decoded;
     assert_eq!(pod.metadata(), pod.metadata());
     assert_eq!(
-        informer.stats().decoded,
+        informer.stats().counts.decoded,
         decoded + 2,
         "kept from the second time on"
     );
     assert_eq!(pod.metadata(), pod.metadata());
     assert_eq!(pod.object().unwrap(), pod.object().unwrap());
-    assert_eq!(informer.stats().decoded, decoded + 3);
+    assert_eq!(informer.stats().counts.decoded, decoded + 3);
 
     // A relist of what is here costs a look at each.
     server.0.lock().break_watches();
@@ -73,13 +79,13 @@ async fn the_numbers_are_those_of_what_happened() {
     for _ in 0..100 {
         advance(Duration::from_secs(1)).await;
         settle().await;
-        if informer.stats().lists > synced.lists {
+        if informer.stats().counts.lists > synced.counts.lists {
             break;
         }
     }
     let relisted = informer.stats();
-    assert_eq!(relisted.lists, synced.lists + 1);
-    assert_eq!(relisted.unchanged, 6);
+    assert_eq!(relisted.counts.lists, synced.counts.lists + 1);
+    assert_eq!(relisted.counts.unchanged, 6);
     let text = relisted.to_string();
     for part in [
         "v1, Resource=pods: synced",
@@ -101,7 +107,7 @@ fn memory_is_given_back() {
         .collect();
     let usage = store.usage();
     assert_eq!((usage.objects, usage.states), (0, 10));
-    assert_eq!(store.counters.received.load(Ordering::Relaxed), 10);
+    assert_eq!(store.counters.read().received, 10);
     for record in &records {
         record
             .object::<k8s_openapi::api::core::v1::Pod>(Look::Lookup)
@@ -112,6 +118,59 @@ fn memory_is_given_back() {
     let usage = store.usage();
     assert_eq!(usage.decoded_bytes, 0);
     assert_eq!((usage.states, usage.bytes, usage.text_bytes), (0, 0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn totals_go_on_whatever_ends() {
+    let server = Server::new(1, Faults::default());
+    (0..3).for_each(|i| server.0.lock().put(&format!("n/{i}")));
+    let totals = Totals::default();
+    let registry = || {
+        let server = server.clone();
+        let sources = move |_: &ApiResource, _: &WatchScope| -> Arc<dyn ListerWatcher> { server.clone() };
+        Informers::new(sources, InformerOptions::default()).counted_in(&totals)
+    };
+    let scopes = ["", "a"].map(|label| WatchScope {
+        labels: label.parse().unwrap(),
+        ..WatchScope::default()
+    });
+    let counts = || match &totals.read()[..] {
+        [(resource, counts)] => {
+            assert_eq!(*resource, pods());
+            *counts
+        }
+        other => panic!("{other:?}"),
+    };
+    assert!(totals.read().is_empty());
+    let mut expect = 0;
+    for _ in 0..3 {
+        let informers = registry();
+        let held = scopes
+            .each_ref()
+            .map(|scope| informers.informer_for::<DynamicObject>(&pods(), scope));
+        for informer in &held {
+            informer.synced().await;
+        }
+        expect += 6;
+        assert_eq!(counts().received, expect, "while they run");
+        let object = held[0].lister().list().remove(0);
+        drop(held);
+        informers.ended().await;
+        assert_eq!(counts().received, expect, "when they have ended");
+        // An object that somebody has yet is decoded after its informer.
+        let decoded = counts().decoded;
+        let _ = object.metadata();
+        assert_eq!(counts().decoded, decoded + 1);
+        drop(object);
+        assert_eq!(counts().decoded, decoded + 1);
+        // Also where nobody reads.
+        drop(registry().informer_for::<DynamicObject>(&pods(), &scopes[0]));
+        assert_eq!(counts().received, expect);
+    }
+    // What has ended takes no place.
+    settle().await;
+    counts();
+    assert_eq!(totals.running(), 0);
 }
 
 /// Informers of one resource and scope that differ in the view alone have their places too.

@@ -12,7 +12,7 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use super::page::{Kind, Labels, Metric, Page};
 use super::{MAX_PRIORITIES, OTHER_PRIORITIES};
-use crate::worker::Counts;
+use crate::worker::{Counters, Counts};
 
 /// The numbers of the controllers of one name. Told of each key under its queue's lock: it only adds.
 #[derive(Debug)]
@@ -21,8 +21,9 @@ pub(crate) struct ControllerFigures {
     retries: AtomicU64,
     waited: Histogram,
     worked: Histogram,
-    /// How long reconcilers took.
+    /// How long reconcilers took, and how they ended.
     took: Histogram,
+    ends: Counters,
     priorities: Mutex<Priorities>,
 }
 
@@ -43,6 +44,7 @@ impl Default for ControllerFigures {
             waited: Histogram::new(queue_buckets()),
             worked: Histogram::new(queue_buckets()),
             took: Histogram::new(RECONCILE_BUCKETS),
+            ends: Counters::default(),
             priorities: Mutex::new(Priorities {
                 own: BTreeSet::from([DEFAULT_PRIORITY]),
                 others: false,
@@ -75,6 +77,11 @@ impl ControllerFigures {
         self.took.observe(took.as_secs_f64());
     }
 
+    /// Where it is counted how reconcilers end.
+    pub(crate) fn ends(&self) -> &Counters {
+        &self.ends
+    }
+
     /// What was counted.
     pub(super) fn read(&self, name: &str, page: &mut Page) {
         let queue = || of_queue(name);
@@ -83,6 +90,7 @@ impl ControllerFigures {
         page.histogram(&QUEUE_DURATION, queue(), &self.waited);
         page.histogram(&WORK_DURATION, queue(), &self.worked);
         page.histogram(&RECONCILE_TIME, of_controller(name), &self.took);
+        read_ends(name, &self.ends.read(), page);
     }
 
     /// What a queue of this name has at present.
@@ -122,7 +130,7 @@ impl ControllerFigures {
 }
 
 /// How reconciliations of a controller have ended. A terminal error is an error too, as in controller-runtime.
-pub(super) fn read_counts(name: &str, counts: &Counts, concurrency: usize, page: &mut Page) {
+fn read_ends(name: &str, counts: &Counts, page: &mut Page) {
     let Counts {
         done,
         requeue_after,
@@ -147,6 +155,9 @@ pub(super) fn read_counts(name: &str, counts: &Counts, concurrency: usize, page:
     page.count(&TERMINAL_ERRORS, of_controller(name), terminal_errors);
     page.count(&RECONCILE_PANICS, of_controller(name), panics);
     page.count(&RECONCILE_TIMEOUTS, of_controller(name), timeouts);
+}
+
+pub(super) fn read_concurrency(name: &str, concurrency: usize, page: &mut Page) {
     page.count(&MAX_CONCURRENT, of_controller(name), concurrency as u64);
 }
 

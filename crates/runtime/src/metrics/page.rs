@@ -37,10 +37,10 @@ pub(crate) type Labels = Vec<(&'static str, String)>;
 
 /// Metrics in the order of their names, series in the order of their labels. No series comes twice: Prometheus would refuse
 /// the whole text.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Page(BTreeMap<&'static str, Family>);
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Family {
     metric: &'static Metric,
     numbers: BTreeMap<Labels, f64>,
@@ -72,41 +72,6 @@ impl Page {
     /// A histogram, as it is when the page is written.
     pub(crate) fn histogram(&mut self, metric: &'static Metric, labels: Labels, histogram: &Histogram) {
         self.family(metric).histograms.insert(labels, histogram.clone());
-    }
-
-    /// The numbers of another page besides those of this one.
-    pub(crate) fn add(&mut self, other: &Self) {
-        for family in other.0.values() {
-            for (labels, value) in &family.numbers {
-                self.number(family.metric, labels.clone(), *value);
-            }
-            for (labels, histogram) in &family.histograms {
-                self.histogram(family.metric, labels.clone(), histogram);
-            }
-        }
-    }
-
-    /// The counters alone.
-    pub(crate) fn counters(&self) -> Self {
-        let counters = self
-            .0
-            .iter()
-            .filter(|(_, family)| family.metric.kind == Kind::Counter);
-        Self(counters.map(|(name, family)| (*name, family.clone())).collect())
-    }
-
-    /// What of these numbers is not in a later page, with all that became less.
-    pub(crate) fn missing_in(&self, later: &Self) -> Self {
-        let mut missing = Self::default();
-        for (name, family) in &self.0 {
-            for (labels, was) in &family.numbers {
-                let is = later.0.get(name).and_then(|later| later.numbers.get(labels));
-                if is.is_none_or(|is| is < was) {
-                    missing.number(family.metric, labels.clone(), was - is.unwrap_or(&0.0));
-                }
-            }
-        }
-        missing
     }
 
     fn family(&mut self, metric: &'static Metric) -> &mut Family {

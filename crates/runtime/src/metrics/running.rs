@@ -1,13 +1,12 @@
-//! What is read of a manager at work: its queues and its informers.
+//! What is read of a manager at work, its queues and its informers, and what informers have counted.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use kubewright_cache::{Informers, Stats, Usage};
+use kubewright_cache::{Counts, Informers, Stats, Totals, Usage};
 use kubewright_core::{ApiResource, ResourceVersion};
 
+use super::controller;
 use super::page::{Kind, Labels, Metric, Page};
-use super::{Source, controller};
 use crate::running::RunningController;
 
 /// A manager at work.
@@ -17,30 +16,19 @@ pub(crate) struct Running {
     pub(crate) informers: Arc<Informers>,
 }
 
-impl Source for Running {
-    fn read(&self, page: &mut Page) {
+impl Running {
+    pub(super) fn read(&self, page: &mut Page) {
         for running in &self.controllers {
             let name = &running.name;
             if let Some(figures) = &running.figures {
                 figures.read_queue(name, &running.queue.snapshot(), page);
             }
-            controller::read_counts(name, &running.counters.read(), running.concurrency, page);
+            controller::read_concurrency(name, running.concurrency, page);
             self.read_handlers(running, page);
         }
         for stats in self.informers.stats() {
-            read_informer(self.labels(&stats.resource), &stats, page);
+            read_informer(labels(&self.operator, &stats.resource), &stats, page);
         }
-    }
-}
-
-impl Running {
-    fn labels(&self, resource: &ApiResource) -> Labels {
-        vec![
-            ("name", self.operator.clone()),
-            ("group", resource.group.clone()),
-            ("version", resource.version.clone()),
-            ("resource", resource.plural.clone()),
-        ]
     }
 
     /// How far the handlers of a controller are behind.
@@ -51,7 +39,7 @@ impl Running {
             };
             let lag = registration.lag();
             let labels = || {
-                let mut labels = self.labels(source.followed.informer.resource());
+                let mut labels = labels(&self.operator, source.followed.informer.resource());
                 labels.push(("handler", running.name.clone()));
                 labels
             };
@@ -60,6 +48,45 @@ impl Running {
             let oldest = lag.oldest.unwrap_or_default().as_secs_f64();
             page.number(&OLDEST, labels(), oldest);
         }
+    }
+}
+
+fn labels(operator: &str, resource: &ApiResource) -> Labels {
+    vec![
+        ("name", operator.to_owned()),
+        ("group", resource.group.clone()),
+        ("version", resource.version.clone()),
+        ("resource", resource.plural.clone()),
+    ]
+}
+
+/// What the informers of an operator have counted.
+pub(super) fn read_totals(operator: &str, totals: &Totals, page: &mut Page) {
+    for (resource, counts) in totals.read() {
+        let Counts {
+            lists,
+            watches,
+            received,
+            unchanged,
+            decoded,
+            decode_time,
+            malformed,
+            rewound,
+            ..
+        } = counts;
+        let labels = || labels(operator, &resource);
+        for (metric, count) in [
+            (&LISTS, lists),
+            (&WATCHES, watches),
+            (&RECEIVED, received),
+            (&UNCHANGED, unchanged),
+            (&DECODES, decoded),
+            (&MALFORMED, malformed),
+            (&REWINDS, rewound),
+        ] {
+            page.count(metric, labels(), count);
+        }
+        page.number(&DECODE_SECONDS, labels(), decode_time.as_secs_f64());
     }
 }
 
@@ -82,18 +109,10 @@ fn read_informer(labels: Labels, stats: &Stats, page: &mut Page) {
         (&TEXT_BYTES, text_bytes as u64),
         (&DECODED_BYTES, decoded_bytes as u64),
         (&DICTIONARY_BYTES, dictionary_bytes as u64),
-        (&LISTS, stats.lists),
-        (&WATCHES, stats.watches),
-        (&RECEIVED, stats.received),
-        (&UNCHANGED, stats.unchanged),
-        (&DECODES, stats.decoded),
-        (&MALFORMED, stats.health.malformed),
-        (&REWINDS, stats.health.rewound),
         (&FAILURES, failures),
     ] {
         page.count(metric, labels.clone(), value);
     }
-    page.number(&DECODE_SECONDS, labels.clone(), exact_seconds(stats.decode_time));
     if let Some(silence) = stats.silence {
         page.number(&SILENCE, labels.clone(), silence.as_secs_f64());
     }
@@ -101,15 +120,6 @@ fn read_informer(labels: Labels, stats: &Stats, page: &mut Page) {
         page.count(&VERSION, labels, version);
     }
 }
-
-/// Rounded down to a part of a second by which sums are the same in whatever order they are made, below 272 years: a counter that is
-/// less by its last digit would be taken for one that began anew.
-pub(super) fn exact_seconds(time: Duration) -> f64 {
-    (time.as_secs_f64() * PARTS_OF_A_SECOND).floor() / PARTS_OF_A_SECOND
-}
-
-/// About a microsecond: a power of two.
-const PARTS_OF_A_SECOND: f64 = (1 << 20) as f64;
 
 /// The last 15 digits of a version, which a float has exactly; `None` for what is no number. (client-go
 /// `tools/cache/store.go`.)

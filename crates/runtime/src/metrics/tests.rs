@@ -6,6 +6,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::Response;
 use k8s_openapi::api::core::v1::Pod;
+use kubewright_cache::WatchScope;
 use kubewright_client::{Client, RestMetrics as _};
 use kubewright_net::{Body, HttpService};
 use kubewright_queue::{LOW_PRIORITY, Metrics as _, Options, WorkQueue};
@@ -13,7 +14,7 @@ use tokio::sync::Notify;
 
 use super::page::{Kind, Metric, Page};
 use super::*;
-use crate::{Controller, Manager, ManagerOptions, Operator};
+use crate::{Controller, Manager, ManagerOptions, Operator, RunnableContext};
 
 /// The lines of a scrape that begin with a name.
 fn lines(text: &str, name: &str) -> Vec<String> {
@@ -185,92 +186,6 @@ fn no_series_comes_twice() {
     assert_eq!(page.encode(), expect.concat());
 }
 
-/// Something with a counter for each of its parts, and a gauge.
-#[derive(Default)]
-struct Parts(Mutex<Vec<(&'static str, u64)>>);
-
-impl Parts {
-    fn new(parts: &[(&'static str, u64)]) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(parts.to_vec())))
-    }
-}
-
-impl Source for Parts {
-    fn read(&self, page: &mut Page) {
-        const HERE: Metric = Metric {
-            name: "here",
-            help: "Whether it is here",
-            kind: Kind::Sum,
-        };
-        const DONE: Metric = Metric {
-            name: "done_total",
-            help: "What was done",
-            kind: Kind::Counter,
-        };
-        page.count(&HERE, Vec::new(), 1);
-        for (part, done) in &*self.0.lock() {
-            page.count(&DONE, vec![("part", (*part).to_owned())], *done);
-        }
-    }
-}
-
-#[test]
-fn of_what_is_gone_the_counters_stay() {
-    let metrics = Metrics::new();
-    let first = metrics.follow(Parts::new(&[("a", 2), ("b", 0)]));
-    let done = |a: u64, b: u64| {
-        [
-            format!(r#"done_total{{part="a"}} {a}"#),
-            format!(r#"done_total{{part="b"}} {b}"#),
-        ]
-    };
-    let read = || {
-        let text = metrics.encode();
-        (lines(&text, "here"), lines(&text, "done"))
-    };
-    let here = |count: usize| vec![format!("here {count}")];
-    assert_eq!(read(), (here(1), done(2, 0).to_vec()));
-    let second = metrics.follow(Parts::new(&[("a", 1), ("b", 1)]));
-    assert_eq!(read(), (here(2), done(3, 1).to_vec()));
-    drop(first);
-    assert_eq!(read(), (here(1), done(3, 1).to_vec()));
-    drop(second);
-    assert_eq!(read(), (vec![], done(3, 1).to_vec()));
-    // Nothing piles up where nobody reads.
-    for _ in 0..1000 {
-        drop(metrics.follow(Parts::new(&[("a", 1), ("b", 2)])));
-    }
-    assert!(metrics.0.sources.lock().running.is_empty());
-    assert_eq!(read(), (vec![], done(1003, 2001).to_vec()));
-}
-
-#[test]
-fn counters_do_not_fall_when_a_part_ends() {
-    let metrics = Metrics::new();
-    let parts = Parts::new(&[]);
-    let scraped = metrics.follow(Arc::clone(&parts) as Arc<dyn Source>);
-    // Several of the same name are one series.
-    type Row = (&'static [(&'static str, u64)], &'static [(&'static str, u64)]);
-    let rows: [Row; 5] = [
-        (&[("a", 5), ("a", 3), ("b", 0)], &[("a", 8), ("b", 0)]),
-        (&[("a", 3)], &[("a", 8), ("b", 0)]),
-        (&[("a", 4)], &[("a", 9), ("b", 0)]),
-        (&[], &[("a", 9), ("b", 0)]),
-        (&[("a", 1), ("b", 1)], &[("a", 10), ("b", 1)]),
-    ];
-    let expected = |expect: &[(&str, u64)]| -> Vec<String> {
-        let line = |(part, done): &(&str, u64)| format!(r#"done_total{{part="{part}"}} {done}"#);
-        expect.iter().map(line).collect()
-    };
-    for (now, expect) in rows {
-        *parts.0.lock() = now.to_vec();
-        assert_eq!(lines(&metrics.encode(), "done"), expected(expect), "{now:?}");
-    }
-    *parts.0.lock() = vec![("b", 3)];
-    drop(scraped);
-    assert_eq!(lines(&metrics.encode(), "done"), expected(&[("a", 10), ("b", 3)]));
-}
-
 /// The values of all counters.
 fn counters(text: &str) -> BTreeMap<String, f64> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -311,7 +226,27 @@ async fn one_manager_goes_on_where_another_has_ended() {
             async { Ok::<_, crate::Error>(crate::Outcome::done()) }
         })
     };
-    let operator = Operator::new("op").controller(Controller::new("pods", reconciler).for_::<Pod>());
+    let let_go = Arc::new(Notify::new());
+    let passing = {
+        let let_go = Arc::clone(&let_go);
+        move |env: RunnableContext| {
+            let let_go = Arc::clone(&let_go);
+            async move {
+                let scope = WatchScope {
+                    labels: "mine".parse().unwrap(),
+                    ..WatchScope::default()
+                };
+                let informer = env.informers.informer::<Pod>(&scope);
+                informer.synced().await;
+                drop(informer);
+                let_go.notify_one();
+                Ok::<_, std::convert::Infallible>(())
+            }
+        }
+    };
+    let operator = Operator::new("op")
+        .controller(Controller::new("pods", reconciler).for_::<Pod>())
+        .runnable("passing", passing);
     let mut last = BTreeMap::new();
     let mut not_less = |when: &str| {
         let text = metrics.encode();
@@ -338,23 +273,34 @@ async fn one_manager_goes_on_where_another_has_ended() {
             .await
             .unwrap();
         worked_on.notified().await;
+        let_go.notified().await;
         not_less("at work");
         handle.stop().await.unwrap();
         let text = not_less("stopped");
-        for series in [
-            r#"controller_runtime_reconcile_total{controller="pods",result="success"}"#.to_owned(),
-            r#"controller_runtime_reconcile_time_seconds_count{controller="pods"}"#.to_owned(),
-            format!("kubewright_informer_lists_total{of_pods}"),
-            format!("kubewright_informer_received_objects_total{of_pods}"),
+        // One informer is the controller's, and one the runnable's, which no scrape has seen.
+        for (series, count) in [
+            (
+                r#"controller_runtime_reconcile_total{controller="pods",result="success"}"#.to_owned(),
+                run,
+            ),
+            (
+                r#"controller_runtime_reconcile_time_seconds_count{controller="pods"}"#.to_owned(),
+                run,
+            ),
+            (format!("kubewright_informer_lists_total{of_pods}"), 2 * run),
+            (
+                format!("kubewright_informer_received_objects_total{of_pods}"),
+                2 * run,
+            ),
         ] {
-            let line = format!("{series} {run}");
+            let line = format!("{series} {count}");
             assert!(text.lines().any(|found| found == line), "no {line}:\n{text}");
         }
         // States end with what has them.
         assert_eq!(lines(&text, "kubewright_informer_objects"), [""; 0]);
         assert_eq!(lines(&text, "controller_runtime_active_workers"), [""; 0]);
     }
-    assert!(metrics.0.sources.lock().running.is_empty());
+    assert!(metrics.0.running.lock().is_empty());
 }
 
 #[test]
@@ -371,16 +317,4 @@ fn versions_keep_their_last_digits() {
         let version = kubewright_core::ResourceVersion::new(version);
         assert_eq!(running::last_digits(&version), expect, "{version:?}");
     }
-}
-
-#[test]
-fn sums_of_seconds_are_the_same_in_any_order() {
-    // Sums of these three differ by their last digit, as they are.
-    let times = [4.91, 1.749, 0.938].map(Duration::from_secs_f64);
-    let [a, b, c] = times.map(|time| time.as_secs_f64());
-    assert!((a + b) + c != b + (c + a));
-    let [a, b, c] = times.map(super::running::exact_seconds);
-    assert_eq!((a + b) + c, b + (c + a));
-    let most = times.iter().sum::<Duration>().as_secs_f64();
-    assert!(a + b + c <= most && a + b + c > most - 4e-6);
 }
