@@ -44,6 +44,8 @@ struct Inner {
     server: Arc<str>,
     default_namespace: String,
     options: ClientOptions,
+    /// The rate limit of the options, which clients derived from this one share.
+    limit: Option<RateLimitLayer>,
     /// The user agent of the options; `None` if it cannot be sent, which the first request reports.
     agent: Option<HeaderValue>,
 }
@@ -69,8 +71,9 @@ pub struct ClientOptions {
     pub warnings: WarningHandler,
     /// How often a request is sent again at most, see [`RetryLayer`]. Default: [`MAX_RETRIES`].
     pub max_retries: u32,
-    /// How many requests are sent at most; one limit for all clones of the client. Default: no limit, the server shares out
-    /// its time itself.
+    /// How many requests are sent at most. Clones of the client and those that are made of it share one limit, however they are layered, as all
+    /// clients of a `Clientset` of client-go do; one that is given [options](Client::with_client_options) with another limit has that
+    /// for itself, and so has each client that is made anew. Default: no limit, the server shares out its time itself.
     pub rate_limit: Option<RateLimit>,
     /// Which answers are asked for in gzip. Default: those that may be large, of servers elsewhere.
     pub gzip: Gzip,
@@ -190,7 +193,8 @@ impl Client {
         let base = Base::of(&config.server);
         let default_namespace = config.default_namespace.clone();
         let service = config.into_service(provider)?;
-        Ok(Self::assemble(service, base, default_namespace, options))
+        let limit = options.rate_limit.map(RateLimitLayer::new);
+        Ok(Self::assemble(service, base, default_namespace, options, limit))
     }
 
     /// A client of a server in this process, acting as `identity`. It opens no socket; the server must trust the
@@ -212,6 +216,7 @@ impl Client {
             Base::default(),
             default_namespace.into(),
             ClientOptions::default(),
+            None,
         )
     }
 
@@ -220,6 +225,7 @@ impl Client {
         base: Base,
         default_namespace: String,
         options: ClientOptions,
+        limit: Option<RateLimitLayer>,
     ) -> Self {
         let agent = HeaderValue::from_str(&options.user_agent).ok();
         let gzip = match options.gzip {
@@ -228,8 +234,8 @@ impl Client {
         };
         let once = GzipLayer::new(gzip).layer(transport.clone());
         let mut once = WarningsLayer::new(options.warnings.clone()).layer(once);
-        if let Some(limit) = options.rate_limit {
-            once = RateLimitLayer::new(limit).layer(once);
+        if let Some(limit) = &limit {
+            once = limit.layer(once);
         }
         Self {
             inner: Arc::new(Inner {
@@ -240,24 +246,31 @@ impl Client {
                 base,
                 default_namespace,
                 options,
+                limit,
                 agent,
             }),
         }
     }
 
-    /// The same client with other options.
+    /// The same client with other options. Where their rate limit is that of this client, the two share it.
     #[must_use]
     pub fn with_client_options(&self, options: ClientOptions) -> Self {
         let inner = &self.inner;
+        let limit = match options.rate_limit == inner.options.rate_limit {
+            true => inner.limit.clone(),
+            false => options.rate_limit.map(RateLimitLayer::new),
+        };
         Self::assemble(
             inner.transport.clone(),
             inner.base.clone(),
             inner.default_namespace.clone(),
             options,
+            limit,
         )
     }
 
-    /// The same client with a layer around its transport: it sees every request first, retries included.
+    /// The same client with a layer around its transport: it sees every request first, retries included. The two share the rate limit
+    /// of the options.
     #[must_use]
     pub fn layer<L>(&self, layer: &L) -> Self
     where
@@ -274,6 +287,7 @@ impl Client {
             inner.base.clone(),
             inner.default_namespace.clone(),
             inner.options.clone(),
+            inner.limit.clone(),
         )
     }
 

@@ -287,6 +287,40 @@ mod tests {
         assert_eq!(start.elapsed(), Duration::from_secs(1));
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn clients_made_of_one_share_its_limit() {
+        let server = HttpService::from_fn(|_| async { Ok(Response::new(Body::empty())) });
+        let client = Client::from_service(server, "default");
+        let limited = |client: &Client, per_second: f64| {
+            client.with_client_options(ClientOptions {
+                rate_limit: Some(RateLimit { per_second, burst: 1 }),
+                ..client.options().clone()
+            })
+        };
+        let metrics = MetricsLayer::new(Arc::new(Waits::default()));
+        let one = limited(&client, 1.0);
+        let patient = one.with_client_options(ClientOptions {
+            timeout: None,
+            ..one.options().clone()
+        });
+        let rows = [
+            ("the first", one.clone(), 0),
+            ("a clone", one.clone(), 1),
+            ("with a layer", one.layer(&metrics), 2),
+            ("with other options", patient.layer(&metrics), 3),
+            ("with another limit", limited(&one, 2.0), 3),
+            ("without a limit", client.clone(), 3),
+            ("made anew", limited(&client, 1.0), 3),
+            ("the first again", one, 4),
+        ];
+        let start = Instant::now();
+        for (what, client, seconds) in rows {
+            let request = Request::get("/a").body(Vec::new()).unwrap();
+            client.request(request).await.unwrap();
+            assert_eq!(start.elapsed().as_secs(), seconds, "{what}");
+        }
+    }
+
     #[derive(Default)]
     struct Waits(Mutex<Vec<String>>);
 
