@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -23,13 +23,14 @@ pub mod metric_names {
     pub const REQUESTS: &str = "rest_client_requests_total";
     /// Counter by `code`, `verb` and `host`: tries but the first.
     pub const RETRIES: &str = "rest_client_request_retries_total";
-    /// Histogram by `verb` and `host`: seconds until the head of the answer came, or until it was given up.
+    /// Histogram by `verb` and `host`: seconds until the head of the answer came, or until it was given up, without [`RATE_LIMITER`].
     pub const DURATION: &str = "rest_client_request_duration_seconds";
     /// Histogram by `verb` and `host`: bytes of the request's body.
     pub const REQUEST_SIZE: &str = "rest_client_request_size_bytes";
     /// Histogram by `verb` and `host`: bytes of the answer's body; watches aside.
     pub const RESPONSE_SIZE: &str = "rest_client_response_size_bytes";
-    /// Histogram by `verb` and `host`: seconds of waiting for the client's own rate limit, also 0; nothing where there is none.
+    /// Histogram by `verb` and `host`: seconds of waiting for the client's own rate limit, also 0, and also of requests that were given up meanwhile;
+    /// nothing where there is none.
     pub const RATE_LIMITER: &str = "rest_client_rate_limiter_duration_seconds";
 
     /// Buckets of the histograms of seconds.
@@ -110,13 +111,18 @@ impl Layer<HttpService> for MetricsLayer {
             if let Some(bytes) = request.body().length() {
                 metrics.observe_request_size(verb.as_str(), &host, bytes);
             }
-            if let Some(Waited(wait)) = request.extensions().get() {
-                metrics.observe_rate_limiter(verb.as_str(), &host, *wait);
+            if let Some(waited) = request.extensions().get::<Waited>() {
+                waited.tell(&metrics, verb.as_str(), &host);
             }
+            let outer = Arc::new(Outer {
+                metrics: Arc::clone(&metrics),
+                waited: Mutex::default(),
+            });
             let told = request.extensions_mut().get_or_insert_default::<Told>();
-            told.0.push(Arc::clone(&metrics));
+            told.0.push(Arc::clone(&outer));
             let mut pending = Pending {
                 report: Report { metrics, verb, host },
+                outer,
                 start: Instant::now(),
                 is_retry,
                 is_over: false,
@@ -150,12 +156,30 @@ impl Layer<HttpService> for MetricsLayer {
 
 /// A request extension: whom to tell of waits further in.
 #[derive(Clone, Default)]
-pub(super) struct Told(pub(super) Vec<Arc<dyn RestMetrics>>);
+pub(super) struct Told(pub(super) Vec<Arc<Outer>>);
+
+/// A request on its way from a layer of metrics.
+pub(super) struct Outer {
+    pub(super) metrics: Arc<dyn RestMetrics>,
+    /// How long it has waited for limits since it was there.
+    waited: Mutex<Duration>,
+}
+
+impl Outer {
+    pub(super) fn add_wait(&self, wait: Duration) {
+        *self.waited() += wait;
+    }
+
+    fn waited(&self) -> MutexGuard<'_, Duration> {
+        self.waited.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// A try whose answer has not come. It is counted once: by what comes, or as one without an answer where whoever waited gives
 /// up, since a server that hangs would not be seen otherwise (client-go counts a context that ends likewise).
 struct Pending {
     report: Report,
+    outer: Arc<Outer>,
     start: Instant,
     is_retry: bool,
     is_over: bool,
@@ -165,7 +189,9 @@ impl Pending {
     fn end(&mut self, code: &str) {
         self.is_over = true;
         let Report { metrics, verb, host } = &self.report;
-        metrics.observe_duration(verb.as_str(), host, self.start.elapsed());
+        // Waits are told apart: they are not the server's.
+        let duration = self.start.elapsed().saturating_sub(*self.outer.waited());
+        metrics.observe_duration(verb.as_str(), host, duration);
         metrics.count_request(code, verb.as_str(), host);
         if self.is_retry {
             metrics.count_retry(code, verb.as_str(), host);
@@ -248,8 +274,6 @@ impl HttpBody for Measured {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use futures_util::stream;
     use http::{Request, Response};
 

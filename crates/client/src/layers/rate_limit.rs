@@ -30,7 +30,8 @@ pub struct RateLimit {
 /// is free again if nobody stands behind it.
 ///
 /// Unless this layer has metrics of its own, each [`MetricsLayer`](super::MetricsLayer) of the same service is told how long requests
-/// waited, on whichever side it is; nobody is told of requests that were given up while they waited. To a layer of metrics further out
+/// waited, on whichever side it is, also of those that were given up while they waited or would have waited in vain. (client-go
+/// `rest/request.go`, `tryThrottleWithInfo`.) Those further in are known from the first request on that came to them. To none of them
 /// the wait is a part of the request's duration.
 #[derive(Clone)]
 pub struct RateLimitLayer {
@@ -53,29 +54,32 @@ impl RateLimitLayer {
         self.metrics = Some(metrics);
         self
     }
+}
 
-    /// Tells of a wait that is over: those further out at once, those further in when the request comes to them.
-    fn tell(&self, request: &mut Request<Body>, wait: Duration) {
-        let observe = |metrics: &Arc<dyn RestMetrics>| {
-            metrics.observe_rate_limiter(request.method().as_str(), &host(request), wait);
-        };
-        if let Some(metrics) = &self.metrics {
-            return observe(metrics);
+/// A request extension: how long the request has waited for limits, for whoever measures it further in.
+#[derive(Clone, Default)]
+pub(super) struct Waited {
+    time: Duration,
+    limits: Vec<Arc<Within>>,
+}
+
+impl Waited {
+    /// Tells metrics that the request has come to.
+    pub(super) fn tell(&self, metrics: &Arc<dyn RestMetrics>, verb: &str, host: &str) {
+        metrics.observe_rate_limiter(verb, host, self.time);
+        for Within(known) in self.limits.iter().map(Arc::as_ref) {
+            let mut known = locked(known);
+            let is_this = |other: &Arc<_>| std::ptr::addr_eq(Arc::as_ptr(other), Arc::as_ptr(metrics));
+            if !known.iter().any(is_this) {
+                known.push(Arc::clone(metrics));
+            }
         }
-        if let Some(Told(metrics)) = request.extensions().get() {
-            metrics.iter().for_each(observe);
-        }
-        let before = request
-            .extensions()
-            .get()
-            .map_or(Duration::ZERO, |Waited(before)| *before);
-        request.extensions_mut().insert(Waited(before + wait));
     }
 }
 
-/// A request extension: how long the request has waited for limits.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Waited(pub(super) Duration);
+/// The metrics further in than a limit, which a request that is given up never comes to. One for each service with the limit.
+#[derive(Default)]
+struct Within(Mutex<Vec<Arc<dyn RestMetrics>>>);
 
 impl fmt::Debug for RateLimitLayer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -88,57 +92,124 @@ impl Layer<HttpService> for RateLimitLayer {
 
     fn layer(&self, inner: HttpService) -> HttpService {
         let layer = self.clone();
+        let within = Arc::<Within>::default();
         HttpService::from_fn(move |mut request| {
-            let (layer, inner) = (layer.clone(), inner.clone());
+            let (layer, within, inner) = (layer.clone(), Arc::clone(&within), inner.clone());
             async move {
                 if is_watch(&request) {
                     return inner.send(request).await;
                 }
-                let now = Instant::now();
-                let deadline = request.extensions().get().map(|Deadline(at)| *at);
-                let (taken, number) = {
-                    let mut bucket = locked(&layer.bucket);
-                    (bucket.take(now, deadline), bucket.taken)
-                };
-                // Go's limiter, too, lets nobody wait in vain (golang.org/x/time/rate `Wait`).
-                let wait = taken.map_err(|after| TransportError::Timeout {
-                    what: "waiting for the client's rate limit".into(),
-                    address: String::new(),
-                    after,
-                })?;
-                let mut turn = Turn(Some((&layer.bucket, number)));
-                if !wait.is_zero() {
-                    tracing::debug!(
-                        path = request.uri().path(),
-                        ?wait,
-                        "a request waits for the client's rate limit"
-                    );
-                    tokio::time::sleep_until(now + wait).await;
-                }
-                turn.0 = None;
-                layer.tell(&mut request, wait);
+                let mut turn = Turn::new(&layer, &within, &mut request);
+                let came = turn.come().await;
+                drop(turn);
+                came?;
                 inner.send(request).await
             }
         })
     }
 }
 
-fn locked(bucket: &Mutex<Bucket>) -> MutexGuard<'_, Bucket> {
-    bucket.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A token, by its number, that goes back where its request is given up while it waits. Where others wait behind it they have been told
-/// when they pass: then it would be spent twice (Go's `Reservation.CancelAt`).
-struct Turn<'b>(Option<(&'b Mutex<Bucket>, u64)>);
+/// A request that waits. Dropped when it passes or is given up, and tells in either case how long it has waited.
+struct Turn<'a> {
+    layer: &'a RateLimitLayer,
+    within: &'a Arc<Within>,
+    request: &'a mut Request<Body>,
+    begun: Instant,
+    stage: Stage,
+}
+
+enum Stage {
+    /// It has no token.
+    Refused,
+    /// It has the token of this number.
+    Waits(u64),
+    Passes,
+}
+
+impl<'a> Turn<'a> {
+    fn new(layer: &'a RateLimitLayer, within: &'a Arc<Within>, request: &'a mut Request<Body>) -> Self {
+        Self {
+            layer,
+            within,
+            request,
+            begun: Instant::now(),
+            stage: Stage::Refused,
+        }
+    }
+
+    async fn come(&mut self) -> Result<(), TransportError> {
+        let deadline = self.request.extensions().get().map(|Deadline(at)| *at);
+        let (taken, number) = {
+            let mut bucket = locked(&self.layer.bucket);
+            (bucket.take(self.begun, deadline), bucket.taken)
+        };
+        // Go's limiter, too, lets nobody wait in vain (golang.org/x/time/rate `Wait`).
+        let wait = taken.map_err(|after| TransportError::Timeout {
+            what: "waiting for the client's rate limit".into(),
+            address: String::new(),
+            after,
+        })?;
+        self.stage = Stage::Waits(number);
+        if !wait.is_zero() {
+            let path = self.request.uri().path();
+            tracing::debug!(path, ?wait, "a request waits for the client's rate limit");
+            tokio::time::sleep_until(self.begun + wait).await;
+        }
+        self.stage = Stage::Passes;
+        Ok(())
+    }
+
+    /// The token goes back. Where others wait behind it they have been told when they pass: then it would be spent twice (Go's
+    /// `Reservation.CancelAt`).
+    fn give_back(&self, number: u64) {
+        let mut bucket = locked(&self.layer.bucket);
+        if bucket.taken == number {
+            bucket.tokens = (bucket.tokens + 1.0).min(bucket.burst);
+        }
+    }
+
+    /// Tells those further out at once; those further in when the request comes to them, or at once if it does not.
+    fn tell(&mut self) {
+        let wait = self.begun.elapsed();
+        let (verb, host) = (self.request.method().clone(), host(self.request));
+        let observe = |metrics: &Arc<dyn RestMetrics>, wait| {
+            metrics.observe_rate_limiter(verb.as_str(), &host, wait);
+        };
+        let own = self.layer.metrics.as_ref();
+        if let Some(own) = own {
+            observe(own, wait);
+        }
+        let extensions = self.request.extensions_mut();
+        for outer in extensions.get().into_iter().flat_map(|Told(outer)| outer) {
+            outer.add_wait(wait);
+            if own.is_none() {
+                observe(&outer.metrics, wait);
+            }
+        }
+        if own.is_some() {
+            return;
+        }
+        let waited = extensions.get_or_insert_default::<Waited>();
+        waited.time += wait;
+        if matches!(self.stage, Stage::Passes) {
+            waited.limits.push(Arc::clone(self.within));
+        } else {
+            let within = locked(&self.within.0).clone();
+            within.iter().for_each(|metrics| observe(metrics, waited.time));
+        }
+    }
+}
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        if let Some((bucket, number)) = self.0 {
-            let mut bucket = locked(bucket);
-            if bucket.taken == number {
-                bucket.tokens = (bucket.tokens + 1.0).min(bucket.burst);
-            }
+        if let Stage::Waits(number) = self.stage {
+            self.give_back(number);
         }
+        self.tell();
     }
 }
 
@@ -322,27 +393,36 @@ mod tests {
     }
 
     #[derive(Default)]
-    struct Waits(Mutex<Vec<String>>);
+    struct Waits {
+        waits: Mutex<Vec<String>>,
+        /// Seconds of requests.
+        durations: Mutex<Vec<u64>>,
+    }
 
     impl RestMetrics for Waits {
+        fn observe_duration(&self, _: &str, _: &str, duration: Duration) {
+            self.durations.lock().unwrap().push(duration.as_secs());
+        }
+
         fn observe_rate_limiter(&self, verb: &str, host: &str, wait: Duration) {
-            self.0
+            self.waits
                 .lock()
                 .unwrap()
                 .push(format!("{} s {verb} {host}", wait.as_secs()));
         }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn waits_are_observed_whatever_the_order() {
-        type Build = fn(&Client, &MetricsLayer, RateLimit) -> Client;
+    type Build = fn(&Client, &MetricsLayer, RateLimit) -> Client;
+
+    /// The ways in which a client comes to a limit and metrics.
+    fn orders() -> [(&'static str, Build); 6] {
         fn limited(client: &Client, limit: RateLimit) -> Client {
             client.with_client_options(ClientOptions {
                 rate_limit: Some(limit),
                 ..client.options().clone()
             })
         }
-        let rows: [(&str, Build); 6] = [
+        [
             ("limit, metrics", |client, metrics, limit| {
                 limited(client, limit).layer(metrics)
             }),
@@ -366,12 +446,18 @@ mod tests {
                 let own = RateLimitLayer::new(limit).with_metrics(Arc::clone(&metrics.0));
                 client.layer(metrics).layer(&own)
             }),
-        ];
-        let limit = RateLimit {
-            per_second: 0.5,
-            burst: 1,
-        };
-        for (what, build) in rows {
+        ]
+    }
+
+    /// One request in two seconds.
+    const RARE: RateLimit = RateLimit {
+        per_second: 0.5,
+        burst: 1,
+    };
+
+    #[tokio::test(start_paused = true)]
+    async fn waits_are_observed_whatever_the_order() {
+        for (what, build) in orders() {
             // A lost connection is tried again after a second, by the innermost who repeats.
             let server = HttpService::from_fn(move |request: Request<Body>| async move {
                 let again = what.contains("repeated") && request.extensions().get::<Attempt>().is_none();
@@ -382,18 +468,52 @@ mod tests {
             });
             let waits = Arc::new(Waits::default());
             let metrics = MetricsLayer::new(waits.clone());
-            let client = build(&Client::from_service(server, "default"), &metrics, limit);
+            let client = build(&Client::from_service(server, "default"), &metrics, RARE);
             for path in ["/a", "/b", "/c?watch=true"] {
                 let request = Request::get(path).body(Vec::new()).unwrap();
                 client.request(request).await.unwrap();
             }
-            let waited = std::mem::take(&mut *waits.0.lock().unwrap());
+            let waited = std::mem::take(&mut *waits.waits.lock().unwrap());
             let second = if what.contains("repeated") {
                 "1 s GET "
             } else {
                 "2 s GET "
             };
             assert_eq!(waited, ["0 s GET ", second], "{what}");
+        }
+    }
+    #[tokio::test(start_paused = true)]
+    async fn waits_of_what_is_given_up_are_observed() {
+        for (what, build) in orders() {
+            let server = HttpService::from_fn(|_| async {
+                tokio::time::sleep(Duration::from_secs(5)).await;
+                Ok(Response::new(Body::empty()))
+            });
+            let client = Client::from_service(server, "default");
+            let client = client.with_client_options(ClientOptions {
+                timeout: Some(Duration::from_millis(500)),
+                ..client.options().clone()
+            });
+            let waits = Arc::new(Waits::default());
+            let client = build(&client, &MetricsLayer::new(waits.clone()), RARE);
+            let request = || Request::get("/a").body(Vec::new()).unwrap();
+            // None is there for the second and the third of them.
+            let asked = [client.request(request()), client.request(request())];
+            let [first, second] = asked.map(|asked| tokio::time::timeout(Duration::from_secs(1), asked));
+            let (first, second) = tokio::join!(first, second);
+            assert!(first.is_err() && second.is_err(), "{what}");
+            let refused = client.request_bytes(request()).await.unwrap_err();
+            assert!(refused.is_timeout(), "{what}: {refused}");
+            let waited = std::mem::take(&mut *waits.waits.lock().unwrap());
+            assert_eq!(waited, ["0 s GET ", "1 s GET ", "0 s GET "], "{what}");
+            // Only those that are further out are told of requests that were sent nowhere.
+            let mut durations = std::mem::take(&mut *waits.durations.lock().unwrap());
+            durations.sort_unstable();
+            assert!(matches!(durations[..], [1] | [0, 0, 1]), "{what}: {durations:?}");
+            // What waits and is answered takes as long as the answer.
+            client.request(request()).await.unwrap();
+            let last = waits.durations.lock().unwrap().pop();
+            assert_eq!(last, Some(5), "{what}");
         }
     }
 }
