@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::controller::{Attach, Attached, Controller};
 use crate::error::SyncFailure;
 use crate::manager::ManagerOptions;
-use crate::metrics::{Both, ControllerFigures};
+use crate::metrics::{Both, ControllerFigures, Priorities};
 use crate::operator::RunnableContext;
 use crate::share::Share;
 use crate::worker::Counters;
@@ -26,6 +26,7 @@ pub(crate) struct RunningController {
     pub(crate) counters: Arc<Counters>,
     /// Where its queue and its reconciler are measured; `None` if they are not.
     pub(crate) figures: Option<Arc<ControllerFigures>>,
+    pub(crate) priorities: Option<Arc<Priorities>>,
     /// Which keys this replica works on; `None` if on all.
     pub(crate) share: Option<Share>,
     handovers: Option<Handovers>,
@@ -106,6 +107,7 @@ impl RunningController {
             queue,
             concurrency: controller.concurrency,
             counters: Arc::default(),
+            priorities: figures.as_ref().map(|figures| figures.priorities()),
             figures,
             share,
             handovers,

@@ -1,8 +1,8 @@
 //! What is counted of a controller and its queue while they work.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use kubewright_queue::metrics as names;
@@ -24,12 +24,16 @@ pub(crate) struct ControllerFigures {
     /// How long reconcilers took, and how they ended.
     took: Histogram,
     ends: Counters,
-    priorities: Mutex<Priorities>,
+    priorities: Mutex<Weak<Priorities>>,
 }
 
-/// The priorities that have had keys, so that a series does not end whenever its keys are taken.
+/// The priorities that have had keys in the queues of one name, so that a series does not end whenever its keys are taken. Each of the
+/// queues has it; it ends with the last.
 #[derive(Debug)]
-struct Priorities {
+pub(crate) struct Priorities(Mutex<Seen>);
+
+#[derive(Debug)]
+struct Seen {
     /// Those with a series of their own.
     own: BTreeSet<i32>,
     /// Whether there were others.
@@ -45,11 +49,17 @@ impl Default for ControllerFigures {
             worked: Histogram::new(queue_buckets()),
             took: Histogram::new(RECONCILE_BUCKETS),
             ends: Counters::default(),
-            priorities: Mutex::new(Priorities {
-                own: BTreeSet::from([DEFAULT_PRIORITY]),
-                others: false,
-            }),
+            priorities: Mutex::default(),
         }
+    }
+}
+
+impl Default for Priorities {
+    fn default() -> Self {
+        Self(Mutex::new(Seen {
+            own: BTreeSet::from([DEFAULT_PRIORITY]),
+            others: false,
+        }))
     }
 }
 
@@ -82,6 +92,16 @@ impl ControllerFigures {
         &self.ends
     }
 
+    /// For a queue of this name.
+    pub(crate) fn priorities(&self) -> Arc<Priorities> {
+        let mut known = self.priorities.lock();
+        known.upgrade().unwrap_or_else(|| {
+            let new = Arc::default();
+            *known = Arc::downgrade(&new);
+            new
+        })
+    }
+
     /// What was counted.
     pub(super) fn read(&self, name: &str, page: &mut Page) {
         let queue = || of_queue(name);
@@ -92,29 +112,31 @@ impl ControllerFigures {
         page.histogram(&RECONCILE_TIME, of_controller(name), &self.took);
         read_ends(name, &self.ends.read(), page);
     }
+}
 
+impl Priorities {
     /// What a queue of this name has at present.
     pub(super) fn read_queue(&self, name: &str, snapshot: &Snapshot, page: &mut Page) {
-        let mut priorities = self.priorities.lock();
+        let mut seen = self.0.lock();
         for (priority, _) in &snapshot.depth {
-            if priorities.own.len() < MAX_PRIORITIES {
-                priorities.own.insert(*priority);
+            if seen.own.len() < MAX_PRIORITIES {
+                seen.own.insert(*priority);
             }
-            priorities.others |= !priorities.own.contains(priority);
+            seen.others |= !seen.own.contains(priority);
         }
         let depth = |priority: &str| {
             let mut labels = of_queue(name);
             labels.push(("priority", priority.to_owned()));
             labels
         };
-        for priority in &priorities.own {
+        for priority in &seen.own {
             page.count(&DEPTH, depth(&priority.to_string()), 0);
         }
-        if priorities.others {
+        if seen.others {
             page.count(&DEPTH, depth(OTHER_PRIORITIES), 0);
         }
         for (priority, keys) in &snapshot.depth {
-            let label = match priorities.own.contains(priority) {
+            let label = match seen.own.contains(priority) {
                 true => priority.to_string(),
                 false => OTHER_PRIORITIES.to_owned(),
             };

@@ -35,7 +35,7 @@ use std::sync::Arc;
 use kubewright_cache::Totals;
 use parking_lot::Mutex;
 
-pub(crate) use self::controller::{Both, ControllerFigures};
+pub(crate) use self::controller::{Both, ControllerFigures, Priorities};
 use self::page::Page;
 use self::rest::RestFigures;
 pub(crate) use self::running::Running;
@@ -44,7 +44,7 @@ pub(crate) use self::running::Running;
 pub const CONTENT_TYPE: &str = prometheus_client::encoding::prometheus_text::CONTENT_TYPE;
 
 /// Most priorities of a queue that have a series of their own; what is ready with others is one series, whose `priority` is
-/// [`OTHER_PRIORITIES`]. Once there, a series comes with every later queue of its name, and says 0 while it has no keys.
+/// [`OTHER_PRIORITIES`]. Once there, a series stays while a queue of its name is at work, and says 0 while it has no keys.
 /// (controller-runtime PR 3419.)
 pub const MAX_PRIORITIES: usize = 25;
 

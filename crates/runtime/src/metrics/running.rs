@@ -20,8 +20,8 @@ impl Running {
     pub(super) fn read(&self, page: &mut Page) {
         for running in &self.controllers {
             let name = &running.name;
-            if let Some(figures) = &running.figures {
-                figures.read_queue(name, &running.queue.snapshot(), page);
+            if let Some(priorities) = &running.priorities {
+                priorities.read_queue(name, &running.queue.snapshot(), page);
             }
             controller::read_concurrency(name, running.concurrency, page);
             self.read_handlers(running, page);

@@ -89,10 +89,11 @@ fn the_bounds_of_queue_durations_are_upstreams() {
 #[test]
 fn a_queue_has_a_limited_number_of_priorities() {
     let figures = ControllerFigures::default();
+    let priorities = figures.priorities();
     let queue = WorkQueue::new(Options::default());
     let depth = |queue: &WorkQueue<i32>| {
         let mut page = Page::default();
-        figures.read_queue("q", &queue.snapshot(), &mut page);
+        figures.priorities().read_queue("q", &queue.snapshot(), &mut page);
         lines(&page.encode(), "workqueue_depth")
     };
     let series = |priority: &str, keys: usize| {
@@ -119,6 +120,15 @@ fn a_queue_has_a_limited_number_of_priorities() {
     assert_eq!(empty.len(), MAX_PRIORITIES + 1);
     assert!(empty.contains(&series(OTHER_PRIORITIES, 0)), "{empty:?}");
     assert!(empty.iter().all(|line| line.ends_with(" 0")), "{empty:?}");
+    // They are forgotten with the last queue of the name, of which there was one; those of the next are its own.
+    let another = figures.priorities();
+    drop(priorities);
+    assert_eq!(depth(&queue).len(), MAX_PRIORITIES + 1);
+    drop(another);
+    assert_eq!(depth(&queue), [series("0", 0)]);
+    let next = WorkQueue::new(Options::default());
+    next.add_with_priority(1, 77);
+    assert_eq!(depth(&next), [series("0", 0), series("77", 1)]);
 }
 
 #[test]
