@@ -6,6 +6,7 @@
 //! begins with an empty buffer.
 
 mod options;
+mod tokens;
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use kubewright_core::{ListOptions, ObjectKey, ResourceVersion, VersionMatch, Wat
 
 pub(crate) use self::options::LONGEST;
 pub use self::options::{FirstList, ReflectorOptions, StreamingLists};
+use self::tokens::Tokens;
 use crate::backoff::Backoff;
 use crate::record::Record;
 use crate::source::SourceError;
@@ -144,8 +146,8 @@ struct Listing {
     records: Vec<Arc<Record>>,
     /// The version of the first page.
     version: Option<String>,
-    /// What was asked for last; empty for the first page.
-    continue_token: String,
+    /// What the pages so far lead to.
+    tokens: Tokens,
     /// Pages expired: everything is asked for at once.
     unpaged: bool,
 }
@@ -308,7 +310,7 @@ impl Reflector {
         }
     }
 
-    fn list(&mut self, mut listing: Listing, continue_token: String, effects: &mut Vec<Effect>) {
+    fn list(&mut self, listing: Listing, continue_token: String, effects: &mut Vec<Effect>) {
         let mut options = ListOptions {
             limit: if listing.unpaged {
                 0
@@ -326,7 +328,6 @@ impl Reflector {
                 options.version_match = Some(VersionMatch::NotOlderThan);
             }
         } else {
-            listing.continue_token.clone_from(&continue_token);
             options.continue_token = continue_token;
         }
         effects.push(Effect::List(options));
@@ -337,8 +338,8 @@ impl Reflector {
         listing.records.extend(page.records);
         let version = listing.version.get_or_insert(page.version).clone();
         if !page.continue_token.is_empty() {
-            if page.continue_token == listing.continue_token {
-                let message = "a page of the list leads to itself".to_owned();
+            if listing.tokens.come_round(&page.continue_token) {
+                let message = "the pages of the list lead back to one that has come".to_owned();
                 let error = SourceError::Unreadable { message };
                 return self.fail(Verb::List, error, Next::Sync, now, effects);
             }

@@ -276,6 +276,17 @@ fn lists_and_pages() {
             (Page("c", 6, ""), "replace[a b c]@6, watch@6"),
         ],
     );
+    // Pages that go round in a circle.
+    check(
+        lists(),
+        vec![
+            (Start, "list@ 500"),
+            (Page("a", 5, "t1"), "list@ 500t1"),
+            (Page("b", 5, "t2"), "list@ 500t2"),
+            (Page("a", 5, "t1"), "report list, wait"),
+            (Start, "list@ 500"),
+        ],
+    );
 }
 
 #[test]

@@ -1,0 +1,56 @@
+//! Whether the pages of a list lead round in a circle.
+
+/// The continue tokens of a list, in the memory of one of them: each is compared with one before it, which is replaced after 2, 4, 8 pages and so on
+/// (R. P. Brent, "An improved Monte Carlo factorization algorithm", 1980). A circle is noticed before three times as many pages have come as
+/// there are.
+#[derive(Debug, Default)]
+pub(super) struct Tokens {
+    /// The one with which others are compared; empty before the first.
+    kept: String,
+    /// How many have come since, and after how many another one is kept.
+    since: u64,
+    turn: u64,
+}
+
+impl Tokens {
+    /// Whether this token, the next one, is known to have come before.
+    pub(super) fn come_round(&mut self, token: &str) -> bool {
+        if token == self.kept {
+            return true;
+        }
+        if self.since == self.turn {
+            token.clone_into(&mut self.kept);
+            self.turn = 2 * self.turn + 1;
+            self.since = 0;
+        } else {
+            self.since += 1;
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_circle_is_noticed_and_nothing_else() {
+        for tail in 0..40 {
+            for circle in 1..40 {
+                let mut tokens = Tokens::default();
+                let token = |page: u64| match page < tail {
+                    true => page,
+                    false => tail + (page - tail) % circle,
+                };
+                let noticed = (0..).find(|page| tokens.come_round(&token(*page).to_string()));
+                let pages = tail + circle;
+                assert!(
+                    noticed.is_some_and(|page| (pages..=3 * pages).contains(&page)),
+                    "{tail} pages and then {circle} for ever: {noticed:?}"
+                );
+            }
+        }
+        let mut tokens = Tokens::default();
+        assert!(!(0..1000).any(|page| tokens.come_round(&page.to_string())));
+    }
+}
