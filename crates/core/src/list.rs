@@ -36,7 +36,8 @@ pub struct List<K> {
     /// The list's own metadata.
     #[serde(default)]
     pub metadata: ListMeta,
-    /// The objects. An absent or null list is empty, as Go writes a nil slice.
+    /// The objects. Absent or null items are none, as Go reads both as a nil slice, and writes one as null: any object is an empty
+    /// list. Who would act on there being nothing reads a list by the client's `list_items`, as caches do, which insists on them.
     #[serde(default = "Vec::new", deserialize_with = "null_is_empty")]
     pub items: Vec<K>,
 }
@@ -52,4 +53,28 @@ impl<K> IntoIterator for List<K> {
 
 fn null_is_empty<'de, K: Deserialize<'de>, D: serde::Deserializer<'de>>(d: D) -> Result<Vec<K>, D::Error> {
     Ok(Option::<Vec<K>>::deserialize(d)?.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `json.Unmarshal` into a `PodList` does (apimachinery `pkg/runtime/serializer/json`, not strict).
+    #[test]
+    fn items_that_are_absent_or_null_are_none() {
+        let rows = [
+            (r#"{"metadata":{"resourceVersion":"5"}}"#, Some(0)),
+            (r#"{"items":null}"#, Some(0)),
+            (r#"{"items":[]}"#, Some(0)),
+            (r#"{"items":["a","b"]}"#, Some(2)),
+            ("{}", Some(0)),
+            (r#"{"items":{}}"#, None),
+            (r#"{"items":""}"#, None),
+            (r#"{"items":[null]}"#, None),
+        ];
+        for (text, expect) in rows {
+            let list = serde_json::from_str::<List<String>>(text);
+            assert_eq!(list.ok().map(|list| list.items.len()), expect, "{text}");
+        }
+    }
 }
