@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{
-    self, Deserialize, DeserializeSeed, EnumAccess, IntoDeserializer as _, MapAccess, SeqAccess,
-    VariantAccess, Visitor,
+    self, Deserialize, DeserializeSeed, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
 use super::members::string_end;
@@ -165,8 +164,8 @@ impl<'de> Reader<'de> {
     }
 
     /// A string that is the name of a variant.
-    fn visit_name<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
-        let value = visitor.visit_enum(self.string()?.into_deserializer());
+    fn visit_unit<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+        let value = visitor.visit_enum(Unit(self));
         self.visited(value)
     }
 
@@ -384,7 +383,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
         visitor: V,
     ) -> Result<V::Value> {
         match self.peek().ok_or_else(|| self.fail())? {
-            b'"' => self.visit_name(visitor),
+            b'"' => self.visit_unit(visitor),
             b'{' => self.within(b'}', |reader| visitor.visit_enum(Tagged(reader))),
             _ => Err(self.fail()),
         }
@@ -480,7 +479,7 @@ impl<'de> de::Deserializer<'de> for Key<'_, 'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        self.0.visit_name(visitor)
+        self.0.visit_unit(visitor)
     }
 
     // The library reads these out of the string.
@@ -531,6 +530,39 @@ impl<'de> VariantAccess<'de> for Tagged<'_, 'de> {
         visitor: V,
     ) -> Result<V::Value> {
         de::Deserializer::deserialize_struct(self.0, "", fields, visitor)
+    }
+}
+
+/// An enum as a string, which is the name of the variant: it is read when it is asked for.
+struct Unit<'r, 'de>(&'r mut Reader<'de>);
+
+impl<'de> EnumAccess<'de> for Unit<'_, 'de> {
+    type Error = Unusual;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self)> {
+        let variant = seed.deserialize(&mut *self.0)?;
+        Ok((variant, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Unit<'_, 'de> {
+    type Error = Unusual;
+
+    fn unit_variant(self) -> Result<()> {
+        Ok(())
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value> {
+        Err(self.0.fail())
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value> {
+        Err(self.0.fail())
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], _: V) -> Result<V::Value> {
+        Err(self.0.fail())
     }
 }
 

@@ -243,6 +243,88 @@ fn a_type_gets_what_it_asks_for_and_nothing_else() {
     }
 }
 
+/// An enum whose variant is asked for as a `T`, or not at all, and then for its content as this is asked for.
+#[derive(Debug)]
+struct Variant<T, const CONTENT: usize>(Option<T>);
+
+impl<'de, T: Deserialize<'de>, const CONTENT: usize> Deserialize<'de> for Variant<T, CONTENT> {
+    fn deserialize<D: de::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Access<T, const CONTENT: usize>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>, const CONTENT: usize> Visitor<'de> for Access<T, CONTENT> {
+            type Value = Variant<T, CONTENT>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an enum")
+            }
+
+            fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<Self::Value, A::Error> {
+                if CONTENT == 0 {
+                    return Ok(Variant(None));
+                }
+                let (variant, content) = access.variant()?;
+                match CONTENT {
+                    1 => {}
+                    2 => content.unit_variant()?,
+                    3 => content.newtype_variant::<Value>().map(drop)?,
+                    4 => content.tuple_variant(1, Anything).map(drop)?,
+                    5 => content.struct_variant(&[], Anything).map(drop)?,
+                    _ => return Ok(Variant(content.newtype_variant().ok())),
+                }
+                Ok(Variant(Some(variant)))
+            }
+        }
+        from.deserialize_enum("", &[], Access::<T, CONTENT>(std::marker::PhantomData))
+    }
+}
+
+fn check_variant<const CONTENT: usize>(text: &str) {
+    fn check_as<'de, T: Deserialize<'de> + Debug>(text: &'de str) {
+        check::<T>(text);
+        check::<Vec<T>>(text);
+        check::<MapOf<T>>(text);
+    }
+    check_as::<Variant<Asked<0>, CONTENT>>(text);
+    check_as::<Variant<Asked<2>, CONTENT>>(text);
+    check_as::<Variant<Asked<8>, CONTENT>>(text);
+    check_as::<Variant<Asked<10>, CONTENT>>(text);
+    check_as::<Variant<Asked<14>, CONTENT>>(text);
+    check_as::<Variant<Option<&str>, CONTENT>>(text);
+    check_as::<Variant<Kind, CONTENT>>(text);
+    check_as::<Variant<de::IgnoredAny, CONTENT>>(text);
+}
+
+/// Not every type asks for the variant of an enum, nor as those do that are derived.
+#[test]
+fn variants_are_read_when_they_are_asked_for() {
+    let values = [
+        r#""Unit""#,
+        r#""a\nb""#,
+        "{}",
+        "7",
+        "null",
+        r#"{"Unit":null}"#,
+        r#"{"Unit":[7]}"#,
+        r#"{"a\nb":{"x":1}}"#,
+        r#"{7:null}"#,
+        r#"{["x"]:null}"#,
+    ];
+    for value in values {
+        for text in [
+            value.to_owned(),
+            format!("[{value},{value}]"),
+            format!("{{{value}:1}}"),
+        ] {
+            check_variant::<0>(&text);
+            check_variant::<1>(&text);
+            check_variant::<2>(&text);
+            check_variant::<3>(&text);
+            check_variant::<4>(&text);
+            check_variant::<5>(&text);
+            check_variant::<6>(&text);
+        }
+    }
+}
+
 /// What decodes, or what is said of what does not: both are the library's.
 fn check<'de, T: Deserialize<'de> + Debug>(text: &'de str) {
     let expect = serde_json::from_str::<T>(text);
