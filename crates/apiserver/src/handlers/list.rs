@@ -37,6 +37,17 @@ pub(crate) struct Page {
 }
 
 impl Page {
+    /// All that there is.
+    fn whole(items: Vec<StoredObject>, revision: Revision) -> Self {
+        Self {
+            items,
+            revision,
+            continue_token: None,
+            remaining: None,
+            shard: None,
+        }
+    }
+
     pub(crate) fn metadata(&self) -> Value {
         let mut metadata = Map::new();
         metadata.insert("resourceVersion".into(), self.revision.0.to_string().into());
@@ -99,11 +110,9 @@ async fn everything(
         .next
         .map(|start| continuation::encode(&start, &request.prefix, Some(found.revision)));
     Ok(Page {
-        items: found.items,
-        revision: found.revision,
         remaining: found.remaining.filter(|_| continue_token.is_some()),
         continue_token,
-        shard: None,
+        ..Page::whole(found.items, found.revision)
     })
 }
 
@@ -141,22 +150,13 @@ async fn selected(
                     continuation::encode(&start, &request.prefix, Some(revision))
                 });
                 return Ok(Page {
-                    items,
-                    revision,
                     continue_token,
-                    remaining: None,
-                    shard: None,
+                    ..Page::whole(items, revision)
                 });
             }
         }
         let Some(next) = next else {
-            return Ok(Page {
-                items,
-                revision,
-                continue_token: None,
-                remaining: None,
-                shard: None,
-            });
+            return Ok(Page::whole(items, revision));
         };
         request.start = Some(next);
         request.at = At::Exact(revision);
@@ -190,13 +190,7 @@ async fn single(
     if selection.judge(call.server, &call.resource, &found.items).await? == [false] {
         found.items.clear();
     }
-    Ok(Page {
-        items: found.items,
-        revision: found.revision,
-        continue_token: None,
-        remaining: None,
-        shard: None,
-    })
+    Ok(Page::whole(found.items, found.revision))
 }
 
 async fn range(call: &Call<'_>, options: &ReadOptions, request: &RangeRequest) -> ApiResult<RangeResponse> {
