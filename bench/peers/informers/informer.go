@@ -34,7 +34,7 @@ func begin(client kubernetes.Interface, task *Task, gate *gate) (*informer, erro
 	factory := informers.NewSharedInformerFactory(client, 0)
 	pods := factory.Core().V1().Pods()
 	shared := pods.Informer()
-	if task.Index {
+	if task.Index != nil {
 		err := shared.AddIndexers(cache.Indexers{nodeIndex: func(object any) ([]string, error) {
 			pod, ok := object.(*corev1.Pod)
 			if !ok {
@@ -57,7 +57,7 @@ func begin(client kubernetes.Interface, task *Task, gate *gate) (*informer, erro
 	}
 	done := make(chan struct{})
 	factory.Start(done)
-	return &informer{lister: pods.Lister(), indexer: shared.GetIndexer(), index: task.Index, done: done}, nil
+	return &informer{lister: pods.Lister(), indexer: shared.GetIndexer(), index: task.Index != nil, done: done}, nil
 }
 
 func (i *informer) stop() { close(i.done) }

@@ -19,7 +19,7 @@ type Task struct {
 	Objects   int64    `json:"objects"`
 	Look      string   `json:"look"`
 	Handlers  int      `json:"handlers"`
-	Index     bool     `json:"index"`
+	Index     *string  `json:"index"`
 	Streaming bool     `json:"streaming"`
 	Steps     []string `json:"steps"`
 }

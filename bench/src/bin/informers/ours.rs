@@ -36,12 +36,8 @@ impl Peer for Ours {
 
     fn begin(&mut self, task: &Task, gate: &Arc<Gate>) -> Result<()> {
         let informer = self.informers.informer::<Pod>(&WatchScope::default());
-        if task.index {
-            informer.add_index(NODE_INDEX, |pod| {
-                let pod = pod.object().ok();
-                let node = pod.and_then(|pod| pod.spec.as_ref()?.node_name.clone());
-                node.into_iter().collect()
-            });
+        if let Some(look) = task.index {
+            informer.add_index(NODE_INDEX, move |pod| node(pod, look).into_iter().collect());
         }
         let handlers = (0..task.handlers)
             .map(|_| {
@@ -107,6 +103,14 @@ impl Ours {
 struct Handler {
     look: Look,
     counter: Arc<Counter>,
+}
+
+/// The node of a pod, by decoding its name alone or all of the pod.
+fn node(pod: &Cached<Pod>, look: Look) -> Option<String> {
+    match look {
+        Look::Field => pod.project::<OnNode>().ok()?.spec.node_name,
+        _ => pod.object().ok()?.spec.as_ref()?.node_name.clone(),
+    }
 }
 
 /// A reader that names the field it needs has nothing else decoded.

@@ -24,7 +24,7 @@ pub enum Row {
     Object,
     /// Ten and fifty handlers.
     Handlers,
-    /// An index by a typed field.
+    /// An index by a field, of whole typed objects and of the field alone.
     Index,
     /// Typed reads from the cache.
     Reads,
@@ -73,13 +73,13 @@ impl Row {
 struct Scenario {
     look: Look,
     handlers: usize,
-    index: bool,
+    index: Option<Look>,
 }
 
 const METADATA: Scenario = Scenario {
     look: Look::Metadata,
     handlers: 1,
-    index: false,
+    index: None,
 };
 const FIELD: Scenario = Scenario {
     look: Look::Field,
@@ -98,7 +98,11 @@ const FIFTY: Scenario = Scenario {
     ..METADATA
 };
 const INDEX: Scenario = Scenario {
-    index: true,
+    index: Some(Look::Object),
+    ..METADATA
+};
+const FIELD_INDEX: Scenario = Scenario {
+    index: Some(Look::Field),
     ..METADATA
 };
 
@@ -120,6 +124,7 @@ fn tasks(rows: &[Row]) -> Vec<(Scenario, Vec<Step>)> {
         (Row::Handlers, TEN),
         (Row::Handlers, FIFTY),
         (Row::Index, INDEX),
+        (Row::Index, FIELD_INDEX),
     ] {
         if wanted(row) {
             tasks.push((scenario, vec![Step::Update]));
@@ -328,7 +333,11 @@ fn figures(row: Row, objects: usize) -> Vec<(String, Scenario, Unit, Figure)> {
         Row::Field => looks("a handler that reads spec.nodeName", FIELD),
         Row::Object => looks("a handler that reads the whole object", OBJECT),
         Row::Handlers => [looks("10 handlers", TEN), looks("50 handlers", FIFTY)].concat(),
-        Row::Index => looks("an index by spec.nodeName", INDEX),
+        Row::Index => [
+            looks("an index by spec.nodeName", INDEX),
+            looks("an index that names that field", FIELD_INDEX),
+        ]
+        .concat(),
         Row::Reads => vec![
             (
                 "list of 1 000 typed objects, cold".to_owned(),

@@ -16,15 +16,16 @@ pub struct Task {
     pub look: Look,
     /// How many handlers there are.
     pub handlers: usize,
-    /// Whether there is an index by node.
-    pub index: bool,
+    /// What an index by node looks at, if there is one: the field or the whole object, which is the same to peers that have decoded it
+    /// anyway.
+    pub index: Option<Look>,
     /// Whether watches bring what is there (KEP-3157).
     pub streaming: bool,
     /// What follows the sync, in this order.
     pub steps: Vec<Step>,
 }
 
-/// What handlers look at.
+/// What handlers and index functions look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Look {

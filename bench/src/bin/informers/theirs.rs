@@ -50,7 +50,7 @@ impl Peer for Theirs {
             let handler = Handler {
                 look: task.look,
                 counter: gate.counter(),
-                nodes: task.index.then(|| Arc::clone(&self.nodes)),
+                nodes: task.index.map(|_| Arc::clone(&self.nodes)),
             };
             tokio::spawn(reflector::reflector(writer, events).for_each(move |event| {
                 handler.on_event(event);

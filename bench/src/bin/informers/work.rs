@@ -51,7 +51,7 @@ pub async fn run<P: Peer>(task: &Task) -> Result<()> {
     peer.begin(task, &gate)?;
     gate.open().await;
     let cost = meter.stop().await?;
-    let indexed = if task.index { peer.indexed(INDEXED_NODE) } else { 0 };
+    let indexed = task.index.map_or(0, |_| peer.indexed(INDEXED_NODE));
     tell(&Line::Sync {
         cost,
         digest: gate.digest().wrapping_add(indexed as u64),
