@@ -5,13 +5,11 @@ pub(crate) fn uid() -> String {
     let random = fastrand::u128(..);
     let bits = (random & !(0xf << 76) & !(0x3 << 62)) | (0x4 << 76) | (0x2 << 62);
     let mut text = [b'-'; 36];
-    let digits = bits
-        .to_be_bytes()
-        .into_iter()
-        .flat_map(|byte| [byte >> 4, byte & 0xf]);
-    let places = (0..36).filter(|place| !matches!(place, 8 | 13 | 18 | 23));
-    for (place, digit) in places.zip(digits) {
-        text[place] = HEX_DIGITS[usize::from(digit)];
+    let digit = |place: u32| HEX_DIGITS[(bits >> (124 - 4 * place)) as usize & 0xf];
+    for (places, first) in [(0..8, 0), (9..13, 8), (14..18, 12), (19..23, 16), (24..36, 20)] {
+        for (place, at) in text[places].iter_mut().zip(first..) {
+            *place = digit(at);
+        }
     }
     String::from_utf8_lossy(&text).into_owned()
 }

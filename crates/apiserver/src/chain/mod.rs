@@ -26,6 +26,7 @@ mod panics;
 mod paths;
 mod resources;
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use http::request::Parts;
@@ -46,7 +47,8 @@ pub(crate) async fn handle(server: &Arc<Server>, request: Request<Body>) -> Resp
     let (parts, body) = request.into_parts();
     let audit_id = AuditId::of(&parts.headers);
     let warnings = Recorder::default();
-    let answered = panics::caught(&parts, in_time(server, &parts, body, &warnings)).await;
+    let answered = pin!(in_time(server, &parts, body, &warnings));
+    let answered = panics::caught(&parts, answered).await;
     let mut response = answered.unwrap_or_else(|error| failure(&parts, error));
     response = handlers::hand_over(server, &parts, response);
     handlers::warn(&mut response, &warnings.take());
@@ -67,12 +69,8 @@ async fn in_time(
     let path = &*request::unescaped(parts.uri.path());
     let info = RequestInfo::parse(&parts.method, path, query);
     let limit = deadline::of(info.as_ref(), query, server.options.request_timeout)?;
-    // Boxed, since it holds all of a handler.
-    deadline::keep(
-        limit,
-        Box::pin(answer(server, (parts, path), body, info, warnings)),
-    )
-    .await
+    let answer = pin!(answer(server, (parts, path), body, info, warnings));
+    deadline::keep(limit, answer).await
 }
 
 async fn answer(

@@ -147,20 +147,22 @@ impl Call<'_> {
 const MOST_CONVERSIONS: usize = 64;
 
 /// Carries a request out.
+///
+/// What takes more room than a get is boxed: the future of a request is as large as the largest of what it may wait for, and is moved.
 pub(crate) async fn dispatch(call: &Call<'_>, body: &Bytes) -> ApiResult<Response<Body>> {
     if call.info.subresource.is_empty() {
         route::check(call, &call.resource.verbs)?;
         return match call.info.verb {
             Verb::Get => read::get(call).await,
-            Verb::List => list::list(call).await,
-            Verb::Watch => watch::watch(call).await,
-            Verb::Create if binding::is_binding(call) => binding::create_legacy(call, body).await,
-            Verb::Create if call.resource.is_review() => review::create(call, body).await,
-            Verb::Create => create::create(call, body).await,
-            Verb::Update => update::update(call, body).await,
-            Verb::Patch => patch::patch(call, body).await,
-            Verb::Delete => delete::delete(call, body).await,
-            Verb::DeleteCollection => delete::delete_collection(call, body).await,
+            Verb::List => Box::pin(list::list(call)).await,
+            Verb::Watch => Box::pin(watch::watch(call)).await,
+            Verb::Create if binding::is_binding(call) => Box::pin(binding::create_legacy(call, body)).await,
+            Verb::Create if call.resource.is_review() => Box::pin(review::create(call, body)).await,
+            Verb::Create => Box::pin(create::create(call, body)).await,
+            Verb::Update => Box::pin(update::update(call, body)).await,
+            Verb::Patch => Box::pin(patch::patch(call, body)).await,
+            Verb::Delete => Box::pin(delete::delete(call, body)).await,
+            Verb::DeleteCollection => Box::pin(delete::delete_collection(call, body)).await,
             Verb::Other(_) => Err(route::not_offered(call)),
         };
     }
@@ -171,15 +173,15 @@ pub(crate) async fn dispatch(call: &Call<'_>, body: &Bytes) -> ApiResult<Respons
     route::check(call, &subresource.verbs)?;
     match (&subresource.behaviour, call.info.verb) {
         (SubresourceKind::Part, Verb::Get) => read::get(call).await,
-        (SubresourceKind::Part, Verb::Update) => update::update(call, body).await,
-        (SubresourceKind::Part, Verb::Patch) => patch::patch(call, body).await,
-        (SubresourceKind::Binding, Verb::Create) => binding::create(call, body).await,
-        (SubresourceKind::Eviction, Verb::Create) => eviction::create(call, body).await,
-        (SubresourceKind::Token, Verb::Create) => token::create(call, body).await,
-        (SubresourceKind::Connect(connection), _) => connect::connect(call, *connection).await,
-        (SubresourceKind::Scale(paths), Verb::Get) => scale::get(call, paths).await,
-        (SubresourceKind::Scale(paths), Verb::Update) => scale::update(call, paths, body).await,
-        (SubresourceKind::Scale(paths), Verb::Patch) => scale::patch(call, paths, body).await,
+        (SubresourceKind::Part, Verb::Update) => Box::pin(update::update(call, body)).await,
+        (SubresourceKind::Part, Verb::Patch) => Box::pin(patch::patch(call, body)).await,
+        (SubresourceKind::Binding, Verb::Create) => Box::pin(binding::create(call, body)).await,
+        (SubresourceKind::Eviction, Verb::Create) => Box::pin(eviction::create(call, body)).await,
+        (SubresourceKind::Token, Verb::Create) => Box::pin(token::create(call, body)).await,
+        (SubresourceKind::Connect(connection), _) => Box::pin(connect::connect(call, *connection)).await,
+        (SubresourceKind::Scale(paths), Verb::Get) => Box::pin(scale::get(call, paths)).await,
+        (SubresourceKind::Scale(paths), Verb::Update) => Box::pin(scale::update(call, paths, body)).await,
+        (SubresourceKind::Scale(paths), Verb::Patch) => Box::pin(scale::patch(call, paths, body)).await,
         _ => Err(route::not_offered(call)),
     }
 }
