@@ -1,8 +1,12 @@
-//! Closing a connection so that the client reads the last answer.
+//! Answering a request whose body was not read, so that the client reads the answer.
 //!
 //! A request that is refused before its body was read leaves bytes on the connection. HTTP/1.1 can only close it then, and closing a
 //! socket with unread bytes resets it, by which the client may lose the answer that it was just sent. So the end is told first, and
 //! what still comes is read and thrown away for a while (RFC 9112 section 9.6; Go's net/http `closeWriteAndWait`).
+//!
+//! HTTP/2 would reset the stream (RFC 9113 section 8.1). What the client has sent by then comes to a stream that is no more, which the HTTP library
+//! takes for a fault of the client, and after a thousand of those it ends the connection with all its watches. So the body is read to its
+//! end here as well, by a task of its own.
 
 use std::future::Future as _;
 use std::io;
@@ -13,8 +17,10 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::Version;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Sleep;
 
@@ -26,25 +32,26 @@ use crate::error::TransportError;
 pub(crate) struct Unread(Arc<AtomicBool>);
 
 impl Unread {
-    /// The body of a request of this connection.
-    pub(crate) fn watch(&self, body: Body) -> Body {
+    /// The body of a request of this connection, which came by this version of HTTP.
+    pub(crate) fn watch(&self, body: Body, version: Version) -> Body {
         if body.is_end_stream() {
             return body;
         }
         Body::new(Watched {
             body,
             has_ended: false,
-            unread: self.clone(),
+            unread: (version != Version::HTTP_2).then(|| self.clone()),
         })
     }
 }
 
-/// A body that tells when it is dropped before its end.
+/// A body that tells when it is dropped before its end, or is read to its end then.
 struct Watched {
     body: Body,
     /// A chunked body does not know its end before it has given it.
     has_ended: bool,
-    unread: Unread,
+    /// Whom to tell; a stream of HTTP/2 is no matter of its connection.
+    unread: Option<Unread>,
 }
 
 impl HttpBody for Watched {
@@ -71,10 +78,29 @@ impl HttpBody for Watched {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        if !self.has_ended && !self.body.is_end_stream() {
-            self.unread.0.store(true, Ordering::Relaxed);
+        if self.has_ended || self.body.is_end_stream() {
+            return;
+        }
+        if let Some(unread) = &self.unread {
+            unread.0.store(true, Ordering::Relaxed);
+        } else if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(discard(std::mem::take(&mut self.body)));
         }
     }
+}
+
+/// Reads what comes for a while, if it is not too much.
+async fn discard(mut body: Body) {
+    let read = async {
+        let mut bytes_left = LINGER_BYTES;
+        while let Ok(Some(piece)) = body.chunk().await
+            && bytes_left > piece.len()
+        {
+            bytes_left -= piece.len();
+        }
+    };
+    // Who takes longer has the stream reset.
+    let _ = tokio::time::timeout(LINGER, read).await;
 }
 
 /// A connection that is closed gently where something was left unread.
@@ -168,7 +194,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
     }
 }
 
-/// How long what still comes is read after the last answer. Go waits for half a second.
+/// How long what still comes is read after an answer. Go waits for half a second.
 const LINGER: Duration = Duration::from_secs(1);
 /// How much of it is read.
 const LINGER_BYTES: usize = 16 << 20;

@@ -288,7 +288,8 @@ async fn answer(
         .headers()
         .contains_key(header::UPGRADE)
         .then(|| Upgrade::from_hyper(hyper::upgrade::on(&mut request)));
-    let mut request = request.map(|body| unread.watch(Body::from(body)));
+    let version = request.version();
+    let mut request = request.map(|body| unread.watch(Body::from(body), version));
     request.extensions_mut().insert(peer);
     if let Some(upgrade) = upgrade {
         request.extensions_mut().insert(upgrade);

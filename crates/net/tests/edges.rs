@@ -11,9 +11,14 @@ use kubewright_net::{Body, HttpService, ServeLimits, serve};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Reads what it is sent, up to a kilobyte, and answers with the path and the length.
+/// Reads what it is sent, up to a kilobyte, and answers with the path and the length. What is sent to `/refused` is not read.
 async fn start(limits: ServeLimits) -> SocketAddr {
     let service = HttpService::new(tower::service_fn(|request: Request<Body>| async move {
+        if request.uri().path() == "/refused" {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::FORBIDDEN;
+            return Ok::<_, Infallible>(response);
+        }
         let path = request.uri().to_string();
         let (status, text) = match request.into_body().collect_limited(1024).await {
             Ok(body) => (StatusCode::OK, format!("{path} {}", body.len())),
@@ -60,6 +65,58 @@ async fn an_answer_is_read_although_the_body_was_not() {
         let answer = exchange(address, &[head.as_bytes(), body]).await.unwrap();
         assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
         assert!(answer.ends_with("too large"), "{answer}");
+    }
+}
+
+/// The type of a frame of HTTP/2, its flags and its stream (RFC 9113 section 4.1).
+type FrameHead = (u8, u8, u32);
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const SETTINGS: u8 = 4;
+const WINDOW_UPDATE: u8 = 8;
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+
+async fn write_frame(stream: &mut TcpStream, (kind, flags, id): FrameHead, payload: &[u8]) {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let head = [&length[1..], &[kind, flags], &id.to_be_bytes()].concat();
+    stream.write_all(&[&head, payload].concat()).await.unwrap();
+}
+
+async fn read_frame(stream: &mut TcpStream) -> FrameHead {
+    let mut head = [0; 9];
+    stream.read_exact(&mut head).await.unwrap();
+    let [a, b, c, kind, flags, id @ ..] = head;
+    let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]).try_into().unwrap()];
+    stream.read_exact(&mut payload).await.unwrap();
+    (kind, flags, u32::from_be_bytes(id))
+}
+
+/// What is not read is neither an error of the client's nor the end of the connection, however often it happens.
+#[tokio::test]
+async fn a_connection_outlives_bodies_that_nobody_reads() {
+    let address = start(ServeLimits::default()).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream
+        .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        .await
+        .unwrap();
+    write_frame(&mut stream, (SETTINGS, 0, 0), &[]).await;
+    // POST http://a/refused: two entries of the static table, a path and an authority (RFC 7541 section 6).
+    let head = [&[0x83, 0x86, 0x04, 8][..], b"/refused", &[0x41, 1, b'a']].concat();
+    for id in (1..5000).step_by(2) {
+        write_frame(&mut stream, (HEADERS, END_HEADERS, id), &head).await;
+        let answer = loop {
+            let (kind, flags, of) = read_frame(&mut stream).await;
+            // The rest is about the connection.
+            if of != 0 || !matches!(kind, SETTINGS | WINDOW_UPDATE) {
+                break (kind, flags, of);
+            }
+        };
+        assert_eq!(answer, (HEADERS, END_HEADERS | END_STREAM, id));
+        write_frame(&mut stream, (DATA, END_STREAM, id), b"late").await;
     }
 }
 
