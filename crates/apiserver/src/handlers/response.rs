@@ -92,7 +92,7 @@ impl<'a> Rendering<'a> {
         code: StatusCode,
         object: &StoredObject,
     ) -> ApiResult<Response<Body>> {
-        if self.is_stored_form() && self.resource.is_stored_form(object) {
+        if self.is_stored_form() && self.resource.is_current(object) {
             return Ok(self.respond(code, object.wire()));
         }
         if self.is_kept_protobuf() {
@@ -159,7 +159,7 @@ impl<'a> Rendering<'a> {
             Some(_) => (ItemForm::Typed, self.untyped_list_metadata(metadata)),
         };
         let metadata = &*metadata;
-        if self.is_stored_form() && items.iter().all(|item| self.resource.is_stored_form(item)) {
+        if self.is_stored_form() && items.iter().all(|item| self.resource.is_current(item)) {
             let kind = &self.resource.list_kind;
             let body = list_body::json(kind, &self.resource.api_version(), metadata, items, form);
             return Ok(self.respond(StatusCode::OK, body));

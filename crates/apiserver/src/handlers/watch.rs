@@ -396,9 +396,9 @@ impl EventStream {
         self.sent.is_some()
             && self.is_stored_form
             && !self.selection.needs_webhook(&self.resource)
-            && self.transition(event).is_some_and(|(change, object)| {
-                change == event.change() && self.resource.is_stored_form(&object)
-            })
+            && self
+                .transition(event)
+                .is_some_and(|(change, object)| change == event.change() && self.resource.is_current(&object))
     }
 
     /// Notes how far everything is sent. The initial state comes in no order, so only its end tells.
@@ -463,7 +463,7 @@ impl EventStream {
     }
 
     fn is_sent_as_stored(&self, object: &StoredObject) -> bool {
-        self.is_stored_form && self.resource.is_stored_form(object)
+        self.is_stored_form && self.resource.is_current(object)
     }
 
     /// `converted` gives the object in the served version where it is not sent as it is stored.

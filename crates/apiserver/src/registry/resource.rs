@@ -106,13 +106,10 @@ impl Resource {
         self.version == self.storage_version && self.group == self.storage_group
     }
 
-    /// Whether the stored bytes of this object are what is served here.
-    pub(crate) fn is_stored_form(&self, object: &StoredObject) -> bool {
-        self.is_storage_version()
-            && self
-                .model
-                .custom()
-                .is_none_or(|model| model.is_current(object.revision()))
+    /// Whether the stored bytes of an object are what [is served](Self::is_storage_version) of it now.
+    pub(crate) fn is_current(&self, object: &StoredObject) -> bool {
+        let custom = self.model.custom();
+        custom.is_none_or(|model| model.is_current(object.revision()))
     }
 
     /// Group, version and kind of objects.
