@@ -1,4 +1,5 @@
-//! Requests per second of so many clients, each with a connection of its own, and a large list.
+//! Requests per second of so many clients, each with a connection of its own, and a large list: of one server, or of several that take
+//! turns, so that what else the machine does meanwhile concerns each of them.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +7,7 @@ use anyhow::Result;
 use tokio::task::JoinSet;
 
 use crate::remote::{MAPS, Remote, object};
-use crate::report::{Table, grouped, mebibytes, median, time};
+use crate::report::{Table, grouped, mebibytes, median, median_by, time};
 
 /// How many objects are listed, and how often.
 const LISTED: usize = 10_000;
@@ -37,14 +38,66 @@ impl Work {
     }
 }
 
-/// Requests of one sort for a while.
+/// What requests of one sort take.
+#[derive(Clone, Copy, Debug)]
+struct Rate {
+    per_second: f64,
+    /// Of the server's processor time, for each, in microseconds.
+    cpu: f64,
+}
+
+/// What lists take.
+#[derive(Clone, Copy, Debug)]
+struct Listed {
+    elapsed: Duration,
+    /// Of the server's processor time, for each.
+    cpu: Duration,
+    bytes: usize,
+}
+
+/// Requests of one sort for a while, from each server in turn. Rows have the medians of the rounds.
 pub async fn measure(
-    remote: &Remote,
-    work: Work,
-    clients: usize,
-    span: Duration,
+    remotes: &[&Remote],
+    (work, clients): (Work, usize),
+    (span, rounds): (Duration, usize),
     table: &mut Table,
 ) -> Result<()> {
+    let mut rates = vec![Vec::new(); remotes.len()];
+    for round in 0..rounds {
+        for (remote, rates) in remotes.iter().zip(&mut rates) {
+            rates.push(rate(remote, work, (clients, round), span).await?);
+        }
+    }
+    let mut cpu = Vec::new();
+    let what = format!("{work:?}, clients: {clients}");
+    for (remote, rates) in remotes.iter().zip(&rates) {
+        let per_second = middle(rates.iter().map(|rate| rate.per_second));
+        let each = middle(rates.iter().map(|rate| rate.cpu));
+        let per_second = grouped(per_second as u64);
+        table.row(
+            format!("{}: {what}", remote.name),
+            format!("{per_second} /s, {each:.1} µs of server CPU each"),
+        );
+        cpu.push(each);
+    }
+    compare(remotes, &cpu, &what, table);
+    Ok(())
+}
+
+/// How many times as much processor time the last of several servers takes as the first.
+fn compare(remotes: &[&Remote], cpu: &[f64], what: &str, table: &mut Table) {
+    if let ([first, .., last], [least, .., most]) = (remotes, cpu) {
+        let name = format!("{} / {}: {what}", last.name, first.name);
+        table.row(name, format!("{:.2} times the server CPU", most / least));
+    }
+}
+
+fn middle(figures: impl Iterator<Item = f64>) -> f64 {
+    let mut figures: Vec<f64> = figures.collect();
+    median_by(&mut figures, f64::total_cmp).unwrap_or(f64::NAN)
+}
+
+async fn rate(remote: &Remote, work: Work, (clients, round): (usize, usize), span: Duration) -> Result<Rate> {
     let mut tasks = JoinSet::new();
     let mut connections = Vec::new();
     for client in 0..clients {
@@ -59,7 +112,7 @@ pub async fn measure(
     }
     let (cpu, began) = (remote.cpu()?, Instant::now());
     for (client, connection) in connections.into_iter().enumerate() {
-        let unique = format!("{clients}-{client}");
+        let unique = format!("{clients}-{round}-{client}");
         tasks.spawn(async move {
             let mut count = 0_u64;
             let own = own(client);
@@ -88,23 +141,50 @@ pub async fn measure(
         count += done??;
     }
     let elapsed = began.elapsed().as_secs_f64();
-    let each = (remote.cpu()? - cpu).as_secs_f64() * 1e6 / count as f64;
-    table.row(
-        format!("{}: {work:?}, clients: {clients}", remote.name),
-        format!(
-            "{} /s, {each:.1} µs of server CPU each",
-            grouped((count as f64 / elapsed) as u64)
-        ),
-    );
-    Ok(())
+    Ok(Rate {
+        per_second: count as f64 / elapsed,
+        cpu: (remote.cpu()? - cpu).as_secs_f64() * 1e6 / count as f64,
+    })
 }
 
 fn own(client: usize) -> String {
     format!("own-{client}")
 }
 
-/// A list of many objects, read whole.
-pub async fn list(remote: &Remote, table: &mut Table) -> Result<()> {
+/// A list of many objects, read whole, from each server in turn. Rows have the medians of the rounds.
+pub async fn list(remotes: &[&Remote], rounds: usize, table: &mut Table) -> Result<()> {
+    for remote in remotes {
+        fill(remote).await?;
+    }
+    let mut lists = vec![Vec::new(); remotes.len()];
+    for _ in 0..rounds {
+        for (remote, lists) in remotes.iter().zip(&mut lists) {
+            lists.push(listed(remote).await?);
+        }
+    }
+    let mut cpu = Vec::new();
+    for (remote, lists) in remotes.iter().zip(&lists) {
+        let middle_of =
+            |pick: fn(&Listed) -> Duration| median(&mut lists.iter().map(pick).collect::<Vec<_>>());
+        let (elapsed, each) = (middle_of(|list| list.elapsed), middle_of(|list| list.cpu));
+        let size = mebibytes(lists.last().map_or(0, |list| list.bytes) as u64);
+        let count = grouped(LISTED as u64);
+        table.row(
+            format!("{}: list of {count} objects, {size}", remote.name),
+            format!("{}, {} of server CPU", time(elapsed), time(each)),
+        );
+        cpu.push(each.as_secs_f64());
+    }
+    compare(
+        remotes,
+        &cpu,
+        &format!("list of {} objects", grouped(LISTED as u64)),
+        table,
+    );
+    Ok(())
+}
+
+async fn fill(remote: &Remote) -> Result<()> {
     let mut makers = JoinSet::new();
     for maker in 0..10 {
         let connection = remote.connect()?;
@@ -119,23 +199,21 @@ pub async fn list(remote: &Remote, table: &mut Table) -> Result<()> {
     while let Some(done) = makers.join_next().await {
         done??;
     }
+    Ok(())
+}
+
+async fn listed(remote: &Remote) -> Result<Listed> {
     let connection = remote.connect()?;
-    let (mut times, mut size) = (Vec::new(), 0);
+    let (mut times, mut bytes) = (Vec::new(), 0);
     let cpu = remote.cpu()?;
     for _ in 0..LISTS {
         let began = Instant::now();
-        size = connection.send("GET", MAPS, Vec::new()).await?.len();
+        bytes = connection.send("GET", MAPS, Vec::new()).await?.len();
         times.push(began.elapsed());
     }
-    let each = (remote.cpu()? - cpu) / u32::try_from(LISTS)?;
-    table.row(
-        format!(
-            "{}: list of {} objects, {}",
-            remote.name,
-            grouped(LISTED as u64),
-            mebibytes(size as u64)
-        ),
-        format!("{}, {} of server CPU", time(median(&mut times)), time(each)),
-    );
-    Ok(())
+    Ok(Listed {
+        elapsed: median(&mut times),
+        cpu: (remote.cpu()? - cpu) / u32::try_from(LISTS)?,
+        bytes,
+    })
 }
