@@ -1,10 +1,13 @@
-//! Making certificates ([`CertificateAuthority`]) and reading them ([`CertificateInfo`]), and requests for them ([`requested_organizations`]).
+//! Making certificates ([`CertificateAuthority`]) and reading them ([`CertificateInfo`]), and with the feature `certificate-requests` requests for
+//! them (`check_request`, `requested_organizations`).
 //!
 //! Keys are ECDSA P-256 in PKCS#8: making one takes microseconds, so that a whole control plane with an authority, a
 //! server and several clients is ready in under a millisecond.
 
 pub(crate) mod der;
+#[cfg(feature = "certificate-requests")]
 mod ecdsa;
+#[cfg(feature = "certificate-requests")]
 mod request;
 mod subject;
 
@@ -21,6 +24,7 @@ use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
+#[cfg(feature = "certificate-requests")]
 pub use self::request::{RequestError, check_request, requested_organizations};
 use crate::error::BoxError;
 use crate::tls::{CertificateAndKey, certificates_from_pem, pem};
