@@ -63,8 +63,19 @@ pub async fn rates(table: &mut Table) -> Result<()> {
     }
     table.row("in process, one thread: GET of 1 KB", per_second(count, began));
 
-    // Each says which version it has seen, and changes something.
-    let mut current: serde_json::Value = serde_json::from_slice(&made)?;
+    // Each says which version it has seen, and changes a label, as text: a client that knows what it changes.
+    let (mut text, mut label) = (String::from_utf8(made.to_vec())?, "bench".to_owned());
+    let (mut count, began) = (0, Instant::now());
+    while began.elapsed() < SPAN {
+        let next = format!("{count:08}");
+        let body = text.replacen(&format!("\"app\":\"{label}\""), &format!("\"app\":\"{next}\""), 1);
+        text = String::from_utf8(target.send("PUT", &path, body.into_bytes()).await?.to_vec())?;
+        (label, count) = (next, count + 1);
+    }
+    table.row("in process, one thread: PUT of 1 KB", per_second(count, began));
+
+    // The same by a client that reads the object and writes it again.
+    let mut current: serde_json::Value = serde_json::from_str(&text)?;
     let (mut count, began) = (0, Instant::now());
     while began.elapsed() < SPAN {
         current["metadata"]["labels"]["count"] = count.to_string().into();
