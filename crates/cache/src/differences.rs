@@ -68,7 +68,8 @@ pub(crate) fn apply(mut old: &[u8], mut edits: &[u8], into: &mut Vec<u8>) -> io:
         if put % 2 == 0 {
             into.extend_from_slice(piece);
         } else {
-            into.extend(piece.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+            let pairs = piece.iter().map(|byte| [digit(byte >> 4), digit(byte & 15)]);
+            pairs.for_each(|pair| into.extend_from_slice(&pair));
         }
     }
     into.extend_from_slice(old);
@@ -88,11 +89,10 @@ impl Edit<'_> {
     fn append(&self, into: &mut Vec<u8>) {
         append_number(self.kept, into);
         append_number(self.cut, into);
-        let is_digits = |put: &[u8]| put.iter().all(|byte| value(*byte).is_some());
-        if self.put.len() >= FEWEST_DIGITS && self.put.len().is_multiple_of(2) && is_digits(self.put) {
+        let (pairs, rest) = self.put.as_chunks();
+        if self.put.len() >= FEWEST_DIGITS && rest.is_empty() && are_digits(self.put) {
             append_number(self.put.len() + 1, into);
-            let pairs = self.put.chunks_exact(2);
-            into.extend(pairs.map(|pair| value(pair[0]).unwrap_or(0) << 4 | value(pair[1]).unwrap_or(0)));
+            into.extend(pairs.iter().map(|[high, low]| value(*high) << 4 | value(*low)));
         } else {
             append_number(2 * self.put.len(), into);
             into.extend_from_slice(self.put);
@@ -199,19 +199,24 @@ pub(crate) fn take<'a>(bytes: &mut &'a [u8], count: usize) -> io::Result<&'a [u8
     Ok(taken)
 }
 
-fn digit(value: u8) -> u8 {
-    match value {
-        0..10 => b'0' + value,
-        _ => b'a' + value - 10,
-    }
+// Digits and letters come in no order that could be foreseen, so nothing here asks which of the two a byte is.
+
+/// Hexadecimal digits, as everything writes them that Kubernetes stores: in small letters.
+fn are_digits(text: &[u8]) -> bool {
+    let is_digit = |byte: u8| (byte.wrapping_sub(b'0') < 10) | (byte.wrapping_sub(b'a') < 6);
+    text.iter().fold(true, |are, byte| are & is_digit(*byte))
 }
 
-fn value(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    }
+/// The digit of a value below 16.
+fn digit(value: u8) -> u8 {
+    let letter = u8::from(value > 9);
+    b'0' + value + letter * (b'a' - b'0' - 10)
+}
+
+/// The value of what is a digit.
+fn value(digit: u8) -> u8 {
+    let letter = digit >> 6;
+    (digit & 15) + letter * 9
 }
 
 #[cfg(test)]
@@ -228,6 +233,16 @@ mod tests {
         apply(old.as_bytes(), &edits, &mut text).unwrap();
         assert_eq!(String::from_utf8(text).unwrap(), new);
         (edits, cut)
+    }
+
+    #[test]
+    fn digits_have_their_values() {
+        for (at, byte) in b"0123456789abcdef".iter().enumerate() {
+            assert_eq!(usize::from(value(*byte)), at);
+            assert_eq!(digit(value(*byte)), *byte);
+        }
+        let all: Vec<u8> = (0..=u8::MAX).filter(|byte| are_digits(&[*byte])).collect();
+        assert_eq!(all, b"0123456789abcdef");
     }
 
     #[test]

@@ -81,9 +81,16 @@ impl Nesting {
     }
 
     fn step(&mut self, masks: &Masks, escapes: u64, begin: usize) -> Result<Option<usize>, TooDeep> {
-        let inside = prefix_xor(masks.quotes & !escapes) ^ self.in_string;
-        self.in_string = 0_u64.wrapping_sub(inside >> 63);
+        let mut inside = self.in_string;
+        // Long strings fill whole blocks.
+        if masks.quotes != 0 {
+            inside ^= prefix_xor(masks.quotes & !escapes);
+            self.in_string = 0_u64.wrapping_sub(inside >> 63);
+        }
         let (opening, closing) = (masks.opening & !inside, masks.closing & !inside);
+        if opening | closing == 0 {
+            return Ok(None);
+        }
         let (up, down) = (opening.count_ones(), closing.count_ones());
         // Neither it nor a member of it can end here, whatever the order is.
         if down + 1 < self.depth && self.depth + up <= MAX_NESTING {
