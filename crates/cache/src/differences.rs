@@ -68,8 +68,12 @@ pub(crate) fn apply(mut old: &[u8], mut edits: &[u8], into: &mut Vec<u8>) -> io:
         if put % 2 == 0 {
             into.extend_from_slice(piece);
         } else {
-            let pairs = piece.iter().map(|byte| [digit(byte >> 4), digit(byte & 15)]);
-            pairs.for_each(|pair| into.extend_from_slice(&pair));
+            let begin = into.len();
+            into.resize(begin + 2 * piece.len(), 0);
+            let pairs = into[begin..].as_chunks_mut().0;
+            for (pair, byte) in pairs.iter_mut().zip(piece) {
+                *pair = [digit(byte >> 4), digit(byte & 15)];
+            }
         }
     }
     into.extend_from_slice(old);
