@@ -7,7 +7,7 @@ use anyhow::Result;
 use tokio::task::JoinSet;
 
 use crate::remote::{MAPS, Remote, object};
-use crate::report::{Table, grouped, mebibytes, median, median_by, time};
+use crate::report::{Table, grouped, mebibytes, median, time};
 
 /// How many objects are listed, and how often.
 const LISTED: usize = 10_000;
@@ -41,9 +41,9 @@ impl Work {
 /// What requests of one sort take.
 #[derive(Clone, Copy, Debug)]
 struct Rate {
-    per_second: f64,
-    /// Of the server's processor time, for each, in microseconds.
-    cpu: f64,
+    per_second: u64,
+    /// Of the server's processor time, for each.
+    cpu: Duration,
 }
 
 /// What lists take.
@@ -71,12 +71,12 @@ pub async fn measure(
     let mut cpu = Vec::new();
     let what = format!("{work:?}, clients: {clients}");
     for (remote, rates) in remotes.iter().zip(&rates) {
-        let per_second = middle(rates.iter().map(|rate| rate.per_second));
-        let each = middle(rates.iter().map(|rate| rate.cpu));
-        let per_second = grouped(per_second as u64);
+        let per_second = median(&mut rates.iter().map(|rate| rate.per_second).collect::<Vec<_>>());
+        let each = median(&mut rates.iter().map(|rate| rate.cpu).collect::<Vec<_>>());
+        let (per_second, micros) = (grouped(per_second), each.as_secs_f64() * 1e6);
         table.row(
             format!("{}: {what}", remote.name),
-            format!("{per_second} /s, {each:.1} µs of server CPU each"),
+            format!("{per_second} /s, {micros:.1} µs of server CPU each"),
         );
         cpu.push(each);
     }
@@ -85,16 +85,12 @@ pub async fn measure(
 }
 
 /// How many times as much processor time the last of several servers takes as the first.
-fn compare(remotes: &[&Remote], cpu: &[f64], what: &str, table: &mut Table) {
+fn compare(remotes: &[&Remote], cpu: &[Duration], what: &str, table: &mut Table) {
     if let ([first, .., last], [least, .., most]) = (remotes, cpu) {
         let name = format!("{} / {}: {what}", last.name, first.name);
-        table.row(name, format!("{:.2} times the server CPU", most / least));
+        let times = most.as_secs_f64() / least.as_secs_f64();
+        table.row(name, format!("{times:.2} times the server CPU"));
     }
-}
-
-fn middle(figures: impl Iterator<Item = f64>) -> f64 {
-    let mut figures: Vec<f64> = figures.collect();
-    median_by(&mut figures, f64::total_cmp).unwrap_or(f64::NAN)
 }
 
 async fn rate(remote: &Remote, work: Work, (clients, round): (usize, usize), span: Duration) -> Result<Rate> {
@@ -141,9 +137,10 @@ async fn rate(remote: &Remote, work: Work, (clients, round): (usize, usize), spa
         count += done??;
     }
     let elapsed = began.elapsed().as_secs_f64();
+    let cpu = (remote.cpu()? - cpu).as_secs_f64();
     Ok(Rate {
-        per_second: count as f64 / elapsed,
-        cpu: (remote.cpu()? - cpu).as_secs_f64() * 1e6 / count as f64,
+        per_second: (count as f64 / elapsed) as u64,
+        cpu: Duration::from_secs_f64(cpu / count.max(1) as f64),
     })
 }
 
@@ -173,7 +170,7 @@ pub async fn list(remotes: &[&Remote], rounds: usize, table: &mut Table) -> Resu
             format!("{}: list of {count} objects, {size}", remote.name),
             format!("{}, {} of server CPU", time(elapsed), time(each)),
         );
-        cpu.push(each.as_secs_f64());
+        cpu.push(each);
     }
     compare(
         remotes,

@@ -51,8 +51,6 @@ impl fmt::Display for Table {
     }
 }
 
-pub use median::median as median_by;
-
 /// The middle one; of an even number, the upper of the two. Zero where there is none.
 pub fn median<T: Ord + Copy + Default>(values: &mut [T]) -> T {
     median::median(values, Ord::cmp).unwrap_or_default()
