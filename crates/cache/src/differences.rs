@@ -144,7 +144,23 @@ fn word(bytes: &[u8]) -> u64 {
 
 const WORD: usize = size_of::<u64>();
 
+/// Long runs are equal: so many bytes are compared at once until they are not.
+const RUN: usize = 32;
+
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    let runs = a.as_chunks::<RUN>().0.iter().zip(b.as_chunks().0);
+    let equal = RUN * runs.take_while(|(a, b)| a == b).count();
+    equal + prefix_by_words(&a[equal..], &b[equal..])
+}
+
+fn common_suffix(a: &[u8], b: &[u8]) -> usize {
+    let (runs, others) = (a.as_rchunks::<RUN>().1.iter(), b.as_rchunks().1.iter());
+    let runs = runs.rev().zip(others.rev());
+    let equal = RUN * runs.take_while(|(a, b)| a == b).count();
+    equal + suffix_by_words(&a[..a.len() - equal], &b[..b.len() - equal])
+}
+
+fn prefix_by_words(a: &[u8], b: &[u8]) -> usize {
     let words = a.chunks_exact(WORD).zip(b.chunks_exact(WORD));
     let mut equal = 0;
     for (a, b) in words {
@@ -158,7 +174,7 @@ fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     equal + bytes.take_while(|(a, b)| a == b).count()
 }
 
-fn common_suffix(a: &[u8], b: &[u8]) -> usize {
+fn suffix_by_words(a: &[u8], b: &[u8]) -> usize {
     let words = a.rchunks_exact(WORD).zip(b.rchunks_exact(WORD));
     let mut equal = 0;
     for (a, b) in words {

@@ -43,25 +43,24 @@ impl Nesting {
     /// Brackets lie deeper than [`MAX_NESTING`].
     pub fn scan(&mut self, bytes: &[u8]) -> Result<Option<usize>, TooDeep> {
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();
-        let mut begin = 0;
-        for block in blocks {
+        // What is left, with something behind it that means nothing.
+        let mut last = [b' '; BLOCK];
+        last[..rest.len()].copy_from_slice(rest);
+        let last = (!rest.is_empty()).then_some(&last);
+        let (mut begin, mut escapes) = (0, 0);
+        // One loop for all of them, so that there is one call of `step`, which becomes part of it.
+        for block in blocks.iter().chain(last) {
             let masks = Masks::of(block);
-            let escapes = self.escapes(masks.backslashes);
+            escapes = self.escapes(masks.backslashes);
             if let Some(end) = self.step(&masks, escapes, begin)? {
                 return Ok(Some(end));
             }
             begin += BLOCK;
         }
-        if rest.is_empty() {
-            return Ok(None);
+        if !rest.is_empty() {
+            self.escaped = (escapes >> rest.len()) & 1;
         }
-        // What is left, with something behind it that means nothing.
-        let mut block = [b' '; BLOCK];
-        block[..rest.len()].copy_from_slice(rest);
-        let masks = Masks::of(&block);
-        let escapes = self.escapes(masks.backslashes);
-        self.escaped = (escapes >> rest.len()) & 1;
-        self.step(&masks, escapes, begin)
+        Ok(None)
     }
 
     /// The bytes that follow a backslash which is not escaped itself: in a row of backslashes it is every second byte, and the one behind
