@@ -31,7 +31,7 @@ pub struct RateLimit {
 ///
 /// Unless this layer has metrics of its own, each [`MetricsLayer`](super::MetricsLayer) of the same service is told how long requests
 /// waited, on whichever side it is, also of those that were given up while they waited or would have waited in vain. (client-go
-/// `rest/request.go`, `tryThrottleWithInfo`.) Those further in are known from the first request on that came to them. To none of them
+/// `rest/request.go`, `tryThrottleWithInfo`.) Those further in are known from the first request on that came to them, and are told once of all limits on the way. To none of them
 /// the wait is a part of the request's duration.
 #[derive(Clone)]
 pub struct RateLimitLayer {
@@ -59,14 +59,17 @@ impl RateLimitLayer {
 /// A request extension: how long the request has waited for limits, for whoever measures it further in.
 #[derive(Clone, Default)]
 pub(super) struct Waited {
-    time: Duration,
+    /// Not counting limits that have metrics of their own; `None` if all have.
+    time: Option<Duration>,
     limits: Vec<Arc<Within>>,
 }
 
 impl Waited {
     /// Tells metrics that the request has come to.
     pub(super) fn tell(&self, metrics: &Arc<dyn RestMetrics>, verb: &str, host: &str) {
-        metrics.observe_rate_limiter(verb, host, self.time);
+        if let Some(time) = self.time {
+            metrics.observe_rate_limiter(verb, host, time);
+        }
         for Within(known) in self.limits.iter().map(Arc::as_ref) {
             let mut known = locked(known);
             let is_this = |other: &Arc<_>| std::ptr::addr_eq(Arc::as_ptr(other), Arc::as_ptr(metrics));
@@ -169,6 +172,8 @@ impl<'a> Turn<'a> {
         let mut bucket = locked(&self.layer.bucket);
         if bucket.taken == number {
             bucket.tokens = (bucket.tokens + 1.0).min(bucket.burst);
+            // Now the one before is the last.
+            bucket.taken -= 1;
         }
     }
 
@@ -190,16 +195,15 @@ impl<'a> Turn<'a> {
                 observe(&outer.metrics, wait);
             }
         }
-        if own.is_some() {
-            return;
-        }
         let waited = extensions.get_or_insert_default::<Waited>();
-        waited.time += wait;
+        if own.is_none() {
+            *waited.time.get_or_insert_default() += wait;
+        }
         if matches!(self.stage, Stage::Passes) {
             waited.limits.push(Arc::clone(self.within));
-        } else {
+        } else if let Some(time) = waited.time {
             let within = locked(&self.within.0).clone();
-            within.iter().for_each(|metrics| observe(metrics, waited.time));
+            within.iter().for_each(|metrics| observe(metrics, time));
         }
     }
 }
@@ -358,6 +362,53 @@ mod tests {
         assert_eq!(start.elapsed(), Duration::from_secs(1));
     }
 
+    /// Metrics behind a limit that has its own hear of what was waited for before it, whether the request comes to them or not.
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_ends_at_a_limit_with_metrics_of_its_own() {
+        let server = HttpService::from_fn(|_| async { Ok(Response::new(Body::empty())) });
+        let [own, inner] = [(), ()].map(|()| Arc::new(Waits::default()));
+        let fast = RateLimit {
+            per_second: 1.0,
+            burst: 9,
+        };
+        let client = Client::from_service(server, "default")
+            .layer(&MetricsLayer::new(inner.clone()))
+            .layer(&RateLimitLayer::new(RARE).with_metrics(own.clone()))
+            .layer(&RateLimitLayer::new(fast));
+        let request = || Request::get("/a").body(Vec::new()).unwrap();
+        client.request(request()).await.unwrap();
+        let given_up = tokio::time::timeout(Duration::from_secs(1), client.request(request()));
+        assert!(given_up.await.is_err());
+        assert_eq!(*own.waits.lock().unwrap(), ["0 s GET ", "1 s GET "]);
+        assert_eq!(*inner.waits.lock().unwrap(), ["0 s GET ", "0 s GET "]);
+    }
+
+    /// Whoever stands at the end of the row gives a token back, also when those behind have gone.
+    #[tokio::test(start_paused = true)]
+    async fn tokens_of_those_who_go_come_back_in_whatever_order() {
+        for (given_up, seconds) in [([0, 1], 2), ([1, 0], 1)] {
+            let server = HttpService::from_fn(|_| async { Ok(Response::new(Body::empty())) });
+            let limited = RateLimitLayer::new(RateLimit {
+                per_second: 1.0,
+                burst: 1,
+            })
+            .layer(server);
+            let send = || limited.send(Request::get("/a").body(Body::empty()).unwrap());
+            let start = Instant::now();
+            send().await.unwrap();
+            let mut waiting = [Some(send()), Some(send())];
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            for one in waiting.iter_mut().flatten() {
+                assert!(one.as_mut().poll(&mut context).is_pending());
+            }
+            for at in given_up {
+                waiting[at] = None;
+            }
+            send().await.unwrap();
+            assert_eq!(start.elapsed().as_secs(), seconds, "{given_up:?}");
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn clients_made_of_one_share_its_limit() {
         let server = HttpService::from_fn(|_| async { Ok(Response::new(Body::empty())) });
@@ -482,6 +533,7 @@ mod tests {
             assert_eq!(waited, ["0 s GET ", second], "{what}");
         }
     }
+
     #[tokio::test(start_paused = true)]
     async fn waits_of_what_is_given_up_are_observed() {
         for (what, build) in orders() {
@@ -509,7 +561,11 @@ mod tests {
             // Only those that are further out are told of requests that were sent nowhere.
             let mut durations = std::mem::take(&mut *waits.durations.lock().unwrap());
             durations.sort_unstable();
-            assert!(matches!(durations[..], [1] | [0, 0, 1]), "{what}: {durations:?}");
+            let expect: &[u64] = match what {
+                "a layer within metrics" => &[0, 0, 1],
+                _ => &[1],
+            };
+            assert_eq!(durations, expect, "{what}");
             // What waits and is answered takes as long as the answer.
             client.request(request()).await.unwrap();
             let last = waits.durations.lock().unwrap().pop();
