@@ -95,7 +95,7 @@ impl Informers {
         }
     }
 
-    /// The same, of which what they count is added to `totals`, beside that of others who count there.
+    /// The same, of which what those count that are made from now on is added to `totals`, beside that of others who count there.
     #[must_use]
     pub fn counted_in(mut self, totals: &Totals) -> Self {
         self.totals = totals.clone();

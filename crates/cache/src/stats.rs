@@ -63,14 +63,24 @@ pub struct Counts {
 
 impl AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
-        self.lists += other.lists;
-        self.watches += other.watches;
-        self.received += other.received;
-        self.unchanged += other.unchanged;
-        self.decoded += other.decoded;
-        self.decode_time += other.decode_time;
-        self.malformed += other.malformed;
-        self.rewound += other.rewound;
+        let Self {
+            lists,
+            watches,
+            received,
+            unchanged,
+            decoded,
+            decode_time,
+            malformed,
+            rewound,
+        } = other;
+        self.lists += lists;
+        self.watches += watches;
+        self.received += received;
+        self.unchanged += unchanged;
+        self.decoded += decoded;
+        self.decode_time += decode_time;
+        self.malformed += malformed;
+        self.rewound += rewound;
     }
 }
 

@@ -5,8 +5,8 @@
 //! what still comes is read and thrown away for a while (RFC 9112 section 9.6; Go's net/http `closeWriteAndWait`).
 //!
 //! HTTP/2 would reset the stream (RFC 9113 section 8.1). What the client has sent by then comes to a stream that is no more, which the HTTP library
-//! takes for a fault of the client, and after a thousand of those it ends the connection with all its watches. So the body is read to its
-//! end here as well, by a task of its own.
+//! takes for a fault of the client, and after a thousand of those it ends the connection with all its watches. So the body is read
+//! here as well, by a task of its own.
 
 use std::future::Future as _;
 use std::io;
@@ -99,7 +99,7 @@ async fn discard(mut body: Body) {
             bytes_left -= piece.len();
         }
     };
-    // Who takes longer has the stream reset.
+    // Of who takes longer or sends more the stream is reset after the answer.
     let _ = tokio::time::timeout(LINGER, read).await;
 }
 

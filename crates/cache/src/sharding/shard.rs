@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use kubewright_client::Client;
+use kubewright_client::{Client, ClientOptions};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -110,7 +110,8 @@ struct Term {
 impl Shard {
     /// Joins a ring, on a task of its own, and goes on trying when the server is not there. It has no share at first.
     ///
-    /// The client has to be allowed to list, create, patch and delete leases in the namespace.
+    /// The client has to be allowed to list, create, patch and delete leases in the namespace. Its rate limit does not hold for these requests: a
+    /// renewal that waited behind others would come too late.
     ///
     /// # Panics
     ///
@@ -118,7 +119,11 @@ impl Shard {
     #[must_use]
     pub fn join(client: &Client, options: RingOptions) -> Self {
         let shared = Arc::new(Shared::new());
-        tokio::spawn(keeper::keep(client.clone(), options, Arc::clone(&shared)));
+        let client = client.with_client_options(ClientOptions {
+            rate_limit: None,
+            ..client.options().clone()
+        });
+        tokio::spawn(keeper::keep(client, options, Arc::clone(&shared)));
         Self::of(shared)
     }
 

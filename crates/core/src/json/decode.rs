@@ -164,7 +164,7 @@ impl<'de> Reader<'de> {
     }
 
     /// A string that is the name of a variant.
-    fn visit_unit<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
+    fn visit_variant<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value> {
         let value = visitor.visit_enum(Unit(self));
         self.visited(value)
     }
@@ -383,7 +383,7 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
         visitor: V,
     ) -> Result<V::Value> {
         match self.peek().ok_or_else(|| self.fail())? {
-            b'"' => self.visit_unit(visitor),
+            b'"' => self.visit_variant(visitor),
             b'{' => self.within(b'}', |reader| visitor.visit_enum(Tagged(reader))),
             _ => Err(self.fail()),
         }
@@ -479,7 +479,7 @@ impl<'de> de::Deserializer<'de> for Key<'_, 'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value> {
-        self.0.visit_unit(visitor)
+        self.0.visit_variant(visitor)
     }
 
     // The library reads these out of the string.

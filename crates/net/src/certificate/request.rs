@@ -374,7 +374,8 @@ mod tests {
             let der = request.contents;
             let parsed = parse(&der).unwrap();
             let signature = der.len() - parsed.signature_value.data.len();
-            let signed = parsed.certification_request_info.raw.len();
+            let info = parsed.certification_request_info.raw;
+            let signed = der.windows(info.len()).position(|bytes| bytes == info).unwrap() + info.len();
             for at in 0..der.len() {
                 let mut other = der.clone();
                 other[at] ^= 1;

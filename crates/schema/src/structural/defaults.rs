@@ -259,6 +259,7 @@ mod tests {
             &["properties[kind].default: Forbidden: must not be set in top-level kind"],
         );
     }
+
     /// What belongs to no metadata is taken and does not reach objects; what has another type is refused.
     #[test]
     fn defaults_of_metadata() {
