@@ -20,7 +20,7 @@ use kubewright_cache::sharding::{
 use kubewright_cache::{
     Cached, EventHandler, FinalState, HandlerOptions, InformerOptions, Informers, Initial, Lister, WatchScope,
 };
-use kubewright_client::{Api, Client, DeleteOptions, ListOptions};
+use kubewright_client::{Api, Client, ClientOptions, DeleteOptions, ListOptions, RateLimit};
 use kubewright_core::{LabelSelector, ObjectKey, Scope, StaticResource};
 use kubewright_net::{Body, HttpService, TransportError};
 use kubewright_runtime::{
@@ -218,9 +218,9 @@ struct Place {
 }
 
 impl Place {
-    fn join(cluster: &Cluster, name: &'static str) -> Self {
+    fn join(client: &Client, name: &'static str) -> Self {
         let cut_off = Arc::<AtomicBool>::default();
-        let shard = Shard::join(&breakable(&cluster.client, &cut_off), ring(name));
+        let shard = Shard::join(&breakable(client, &cut_off), ring(name));
         Self { name, shard, cut_off }
     }
 
@@ -321,6 +321,24 @@ async fn config_maps(cluster: &Cluster) -> Vec<ConfigMap> {
     maps
 }
 
+/// A lease that waited behind other requests would be lost.
+#[tokio::test]
+async fn a_share_comes_whatever_the_rate_limit_of_the_client() {
+    let cluster = Cluster::start().await;
+    let limited = cluster.client.with_client_options(ClientOptions {
+        rate_limit: Some(RateLimit {
+            per_second: 0.0,
+            burst: 1,
+        }),
+        ..cluster.client.options().clone()
+    });
+    // The one request of the day.
+    let maps: Api<ConfigMap> = Api::namespaced(&limited, "default");
+    maps.list(&ListOptions::default()).await.unwrap();
+    let place = Place::join(&limited, "a");
+    tokio::time::timeout(LIMIT, place.has_all()).await.unwrap();
+}
+
 #[tokio::test]
 async fn managers_share_out_what_they_reconcile() {
     let cluster = Cluster::start().await;
@@ -328,7 +346,7 @@ async fn managers_share_out_what_they_reconcile() {
     let (done, hands) = (watch::Sender::<Done>::default(), Arc::<Hands>::default());
     let all =
         |last: &Done, name: &str| last.last.len() == OBJECTS && last.last.values().all(|by| *by == name);
-    let join = |name| Place::join(&cluster, name);
+    let join = |name| Place::join(&cluster.client, name);
     let start = |place| Working::start(place, &cluster, &done, &hands);
     let first = join("a");
     tokio::time::timeout(LIMIT, first.has_all()).await.unwrap();
