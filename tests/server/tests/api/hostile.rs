@@ -352,13 +352,18 @@ async fn at_random() {
 
 const ROUNDS: usize = 6_000;
 
-/// The failures that upstream has for requests like these: a version on create, one that cannot be read, and one that is yet to
-/// come.
+/// The failures that upstream has for requests like these: a version on create, one that cannot be read, one that is yet to come, and
+/// directives of strategic merge patches that are none.
 fn is_documented(code: u16, headers: &HeaderMap, ask: &Ask) -> bool {
     match code {
         500 => {
             let is_write = ask.line.starts_with("POST") || ask.line.starts_with("PUT");
-            is_write || ask.line.contains("resourceVersion=")
+            let is_strategic = ask
+                .headers
+                .iter()
+                .any(|(_, value)| value.contains("strategic-merge-patch"));
+            let has_directive = is_strategic && ask.body.contains(&b'$');
+            is_write || has_directive || ask.line.contains("resourceVersion=")
         }
         504 => headers.contains_key("retry-after"),
         _ => false,
