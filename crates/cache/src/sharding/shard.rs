@@ -110,7 +110,7 @@ struct Term {
 impl Shard {
     /// Joins a ring, on a task of its own, and goes on trying when the server is not there. It has no share at first.
     ///
-    /// The client has to be allowed to list, create, patch and delete leases in the namespace. Its rate limit does not hold for these requests: a
+    /// The client has to be allowed to list, create, patch and delete leases in the namespace. The rate limit of its options does not hold for these requests: a
     /// renewal that waited behind others would come too late.
     ///
     /// # Panics
