@@ -21,8 +21,18 @@ struct Leases {
     writer: Writer,
 }
 
+/// Whatever ends the task: nobody renews the lease any more, and who waits for the end is told.
+pub(super) struct Leaving(pub(super) Arc<Shared>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.has_left();
+    }
+}
+
 /// Keeps a replica in its ring until it is told to leave and has left.
-pub(super) async fn keep(client: Client, options: RingOptions, shared: Arc<Shared>) {
+pub(super) async fn keep(client: Client, options: RingOptions, leaving: Leaving) {
+    let shared = &*leaving.0;
     let name: Arc<str> = options.replica.into();
     let incarnation = format!("{:016x}", fastrand::u64(..));
     let leases = Leases {
@@ -45,10 +55,10 @@ pub(super) async fn keep(client: Client, options: RingOptions, shared: Arc<Share
                 Effect::List => request = Some(Box::pin(leases.clone().list())),
                 Effect::Remove { name, version } => drop(tokio::spawn(leases.clone().remove(name, version))),
                 Effect::Share(share) => shared.set(share),
-                Effect::Left => return shared.has_left(),
+                Effect::Left => return,
             }
         }
-        event = next(&machine, &mut request, &shared).await;
+        event = next(&machine, &mut request, shared).await;
     }
 }
 

@@ -110,8 +110,8 @@ struct Term {
 impl Shard {
     /// Joins a ring, on a task of its own, and goes on trying when the server is not there. It has no share at first.
     ///
-    /// The client has to be allowed to list, create, patch and delete leases in the namespace. The rate limit of its options does not hold for these requests: a
-    /// renewal that waited behind others would come too late.
+    /// The client has to be allowed to list, create, patch and delete leases in the namespace. The rate limit of its options does not
+    /// hold for these requests: a renewal that waited behind others would come too late. The ring is left when the runtime ends, too.
     ///
     /// # Panics
     ///
@@ -123,7 +123,8 @@ impl Shard {
             rate_limit: None,
             ..client.options().clone()
         });
-        tokio::spawn(keeper::keep(client, options, Arc::clone(&shared)));
+        let leaving = keeper::Leaving(Arc::clone(&shared));
+        tokio::spawn(keeper::keep(client, options, leaving));
         Self::of(shared)
     }
 
@@ -374,6 +375,7 @@ pub(super) mod tests {
     use std::time::Duration;
 
     use kubewright_core::{ApiResource, ObjectKey};
+    use kubewright_net::HttpService;
     use tokio::time::{advance, timeout};
 
     use super::*;
@@ -561,5 +563,31 @@ pub(super) mod tests {
         let shared = Arc::clone(&hand.shard.handle.shared);
         drop(hand);
         shared.leave.notified().await;
+    }
+
+    #[test]
+    fn who_waits_is_told_that_the_runtime_has_ended() {
+        let runtime = || {
+            tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap()
+        };
+        for polls in [0, 1] {
+            let silent = HttpService::from_fn(|_| std::future::pending());
+            let client = Client::from_service(silent, "default");
+            let first = runtime();
+            let shard = first.block_on(async {
+                let shard = Shard::join(&client, RingOptions::new("ring", "default", "a"));
+                for _ in 0..polls {
+                    tokio::task::yield_now().await;
+                }
+                shard
+            });
+            drop(first);
+            let left = runtime()
+                .block_on(async { tokio::time::timeout(Duration::from_secs(10), shard.leave()).await });
+            assert!(left.is_ok(), "after {polls} polls");
+        }
     }
 }
