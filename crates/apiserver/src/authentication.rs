@@ -38,10 +38,14 @@ pub(crate) struct Authenticator {
     certificates: Option<ClientCertificateVerifier>,
     /// Certificates that held, since a signature takes longer to check than most requests take in all. A connection presents
     /// the same one with each request.
-    verified: RwLock<HashMap<CertificateDer<'static>, Verified>>,
+    verified: RwLock<HashMap<Ending, Verified>>,
 }
 
+/// The last bytes of a certificate, which are of its signature: as good as a hash of the whole.
+type Ending = [u8; 16];
+
 struct Verified {
+    certificate: CertificateDer<'static>,
     identity: Identity,
     until: Timestamp,
 }
@@ -154,11 +158,12 @@ impl Authenticator {
             return Ok(None);
         };
         let now = Timestamp::now();
+        let ending = certificate.last_chunk().copied().ok_or(InvalidCertificate)?;
         if let Some(known) = self
             .verified
             .read()
-            .get(certificate)
-            .filter(|known| now < known.until)
+            .get(&ending)
+            .filter(|known| known.certificate == *certificate && now < known.until)
         {
             return Ok(Some(known.identity.clone()));
         }
@@ -176,8 +181,12 @@ impl Authenticator {
             if verified.len() >= MAX_VERIFIED {
                 verified.clear();
             }
-            let identity = identity.clone();
-            verified.insert(certificate.clone(), Verified { identity, until });
+            let known = Verified {
+                certificate: certificate.clone(),
+                identity: identity.clone(),
+                until,
+            };
+            verified.insert(ending, known);
         }
         Ok(Some(identity))
     }

@@ -359,7 +359,9 @@ fn storage_version_hash(resource: &Resource) -> String {
     use base64::Engine;
     let name = format!(
         "{}/{}/{}",
-        resource.storage_group, resource.storage_version, resource.kind
+        resource.storage_group(),
+        resource.storage_version(),
+        resource.kind
     );
     base64::engine::general_purpose::STANDARD.encode(&Sha256::digest(name)[..8])
 }

@@ -185,7 +185,7 @@ fn equivalents<'a>(
         .flat_map(|group| &group.versions)
         .flat_map(|version| &version.resources);
     all.filter(move |other| {
-        other.storage_group == resource.storage_group
+        other.storage_group() == resource.storage_group()
             && other.plural == resource.plural
             && (other.group != resource.group || other.version != resource.version)
     })

@@ -10,7 +10,8 @@ use super::conversion::Conversion;
 use super::definition::{Definition, Names, Version};
 use super::model::{CustomModel, Lifecycle, Selectable, Shapes, VersionShape};
 use crate::builtin::strategy;
-use crate::registry::{Model, Resource, ScalePaths, Subresource, SubresourceKind};
+use crate::fieldmanager::ResetFieldsOf;
+use crate::registry::{Model, Resource, ScalePaths, StoredAs, Subresource, SubresourceKind};
 use crate::storage::Revision;
 use crate::table::{CustomColumns, Printer};
 
@@ -171,14 +172,17 @@ fn resource(
             "watch",
         ]),
         subresources: subresources(definition, version, names),
-        storage_group: group.clone(),
-        storage_version: stored.name.clone(),
+        stored_as: (stored.name != version.name).then(|| StoredAs {
+            group: group.clone(),
+            version: stored.name.clone(),
+        }),
         model: Model::Custom(Arc::new(model)),
         strategy: if has_status {
             &strategy::CUSTOM_WITH_STATUS
         } else {
             &strategy::CUSTOM
         },
+        reset_fields: ResetFieldsOf::default(),
         printer: compiled.printer.clone(),
         deprecation: deprecation(definition, version, names),
     }

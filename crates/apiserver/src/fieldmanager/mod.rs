@@ -9,7 +9,6 @@ mod reset_fields;
 mod scale;
 mod versions;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::HeaderMap;
@@ -24,6 +23,7 @@ use kubewright_smd::types::TypeRef;
 use serde_json::Value;
 
 pub(crate) use conversions::{Asked, Conversions};
+pub(crate) use reset_fields::ResetFieldsOf;
 pub(crate) use scale::ScaleOwners;
 use versions::KindVersions;
 
@@ -37,7 +37,7 @@ pub(crate) struct Owners<'a> {
     api_version: String,
     kind: &'a str,
     subresource: &'a str,
-    reset_fields: Cow<'static, ResetFields>,
+    reset_fields: &'a ResetFields,
     now: Timestamp,
     /// Who writes.
     name: String,
@@ -99,7 +99,7 @@ impl<'a> Owners<'a> {
             api_version: &self.api_version,
             kind: self.kind,
             subresource: self.subresource,
-            reset_fields: &self.reset_fields,
+            reset_fields: self.reset_fields,
             now: self.now,
         }
     }

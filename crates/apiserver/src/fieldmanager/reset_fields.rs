@@ -3,55 +3,62 @@
 //! Upstream: `GetResetFields` and `GetResetFieldsFilter` of `pkg/registry/*/*/strategy.go` and of apiextensions
 //! `pkg/registry/customresource/strategy.go`. The rule for most kinds is the same; the table below has the others.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use kubewright_kinds as kinds;
 use kubewright_smd::fields::{Filter, ResetFields};
 
 use crate::registry::Resource;
 
+/// What requests to one resource reset, found when it is first asked for: by subresource, with an empty name for the object itself. Those
+/// that reset nothing are left out.
+#[derive(Default)]
+pub(crate) struct ResetFieldsOf(OnceLock<BySubresource>);
+
+type BySubresource = BTreeMap<String, ResetFields>;
+
 /// What requests to a subresource of a resource reset, or to the object itself where the name is empty.
-pub(super) fn of(resource: &Resource, subresource: &str) -> Cow<'static, ResetFields> {
+pub(super) fn of<'a>(resource: &'a Resource, subresource: &str) -> &'a ResetFields {
     static NONE: ResetFields = BTreeMap::new();
-    if resource.model.custom().is_none() {
-        let of = (resource.group.as_str(), resource.plural.as_str(), subresource);
-        return Cow::Borrowed(builtin(of).unwrap_or(&NONE));
-    }
+    let all = resource
+        .reset_fields
+        .0
+        .get_or_init(|| match resource.model.custom() {
+            Some(_) => custom(resource),
+            None => builtin(&resource.group, &resource.plural),
+        });
+    all.get(subresource).unwrap_or(&NONE)
+}
+
+fn custom(resource: &Resource) -> BySubresource {
     if resource.subresource("status").is_none() {
-        return Cow::Borrowed(&NONE);
+        return BySubresource::new();
     }
-    let fields: &[&[&str]] = match subresource {
-        "" => STATUS,
-        "status" => METADATA_AND_SPEC,
-        _ => return Cow::Borrowed(&NONE),
-    };
-    Cow::Owned([(resource.api_version(), exclude(fields))].into())
+    let rules = [("", STATUS), ("status", METADATA_AND_SPEC)];
+    rules
+        .map(|(subresource, fields)| {
+            let resets = ResetFields::from([(resource.api_version(), exclude(fields))]);
+            (subresource.to_owned(), resets)
+        })
+        .into()
 }
 
-/// Group, plural and subresource.
-type Key<'a> = (&'a str, &'a str, &'a str);
-
-fn builtin(of: Key<'_>) -> Option<&'static ResetFields> {
-    let at = BUILTIN.binary_search_by(|(key, _)| key.cmp(&of)).ok()?;
-    Some(&BUILTIN[at].1)
-}
-
-/// Of the built-in resources, in the order of their keys.
-static BUILTIN: LazyLock<Vec<(Key<'static>, ResetFields)>> = LazyLock::new(|| {
-    let mut all = BTreeMap::<Key<'_>, ResetFields>::new();
-    for row in kinds::table().resources() {
+/// Of a built-in resource in all its versions.
+fn builtin(group: &str, plural: &str) -> BySubresource {
+    let mut all = BySubresource::new();
+    let versions = kinds::table().resources().iter();
+    for row in versions.filter(|row| row.group == group && row.plural == plural) {
         let names = row.subresources.iter().map(|sub| sub.name);
         for subresource in names.chain([""]) {
             if let Some(filter) = filter(row, subresource) {
-                let key = (row.group, row.plural, subresource);
-                all.entry(key).or_default().insert(row.api_version(), filter);
+                let resets = all.entry(subresource.to_owned()).or_default();
+                resets.insert(row.api_version(), filter);
             }
         }
     }
-    all.into_iter().collect()
-});
+    all
+}
 
 fn filter(row: &kinds::Resource, subresource: &str) -> Option<Filter> {
     let fields: &[&[&str]] = match (row.group, row.plural, subresource) {
@@ -112,6 +119,9 @@ mod tests {
 
     #[test]
     fn every_kind_with_a_status_resets_it() {
+        let resets = |(group, plural, subresource): (&str, &str, &str)| {
+            builtin(group, plural).remove(subresource).unwrap_or_default()
+        };
         for (key, version, fields) in [
             (("apps", "deployments", ""), "apps/v1", &[&["status"][..]][..]),
             (
@@ -137,17 +147,13 @@ mod tests {
                 &[&["metadata"], &["spec"]],
             ),
         ] {
-            assert_eq!(
-                builtin(key).and_then(|all| all.get(version)),
-                Some(&exclude(fields)),
-                "{key:?}"
-            );
+            assert_eq!(resets(key).get(version), Some(&exclude(fields)), "{key:?}");
         }
-        assert_eq!(builtin(("", "configmaps", "")), None);
-        assert_eq!(builtin(("apps", "deployments", "scale")), None);
+        assert!(resets(("", "configmaps", "")).is_empty());
+        assert!(resets(("apps", "deployments", "scale")).is_empty());
         // Their strategies have a filter, but their storage does not hand it out (pkg/registry/core/pod/storage/storage.go).
         for subresource in ["ephemeralcontainers", "resize"] {
-            assert_eq!(builtin(("", "pods", subresource)), None);
+            assert!(resets(("", "pods", subresource)).is_empty());
         }
     }
 }

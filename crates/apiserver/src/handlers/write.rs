@@ -250,7 +250,7 @@ impl<'a> WriteContext<'a> {
         let turn = if call.resource.strategy.allocation == Allocation::Service {
             let turn = call.server.services.turn().await;
             let all = RangeRequest::new(KeyPrefix::resource(
-                &call.resource.storage_group,
+                call.resource.storage_group(),
                 &call.resource.plural,
             ));
             let services = call

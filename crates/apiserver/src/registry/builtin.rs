@@ -5,9 +5,10 @@ use std::sync::Arc;
 use kubewright_core::Scope;
 use kubewright_kinds as kinds;
 
-use super::{Group, Model, Resource, ScalePaths, Subresource, SubresourceKind, Version};
+use super::{Group, Model, Resource, ScalePaths, StoredAs, Subresource, SubresourceKind, Version};
 use crate::builtin::connect::Connection;
 use crate::builtin::{deprecation, strategy};
+use crate::fieldmanager::ResetFieldsOf;
 use crate::table::Printer;
 
 /// Which built-in resources are served beyond the default, in the syntax of `--runtime-config`
@@ -205,7 +206,10 @@ pub(super) fn groups(config: &RuntimeConfig) -> Vec<Group> {
 fn resource(row: &'static kinds::Resource) -> Resource {
     let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
     // The Events of both groups are one stored object, kept as core/v1 has them.
-    let events = row.plural == "events" && row.group == "events.k8s.io";
+    let stored_as = match (row.group, row.plural) {
+        ("events.k8s.io", "events") => ("", "v1"),
+        _ => (row.group, row.storage_version),
+    };
     Resource {
         group: row.group.to_owned(),
         version: row.version.to_owned(),
@@ -225,18 +229,13 @@ fn resource(row: &'static kinds::Resource) -> Resource {
             .iter()
             .filter_map(|sub| subresource(row, sub))
             .collect(),
-        storage_group: if events {
-            String::new()
-        } else {
-            row.group.to_owned()
-        },
-        storage_version: if events {
-            "v1".to_owned()
-        } else {
-            row.storage_version.to_owned()
-        },
+        stored_as: (stored_as != (row.group, row.version)).then(|| StoredAs {
+            group: stored_as.0.to_owned(),
+            version: stored_as.1.to_owned(),
+        }),
         model: Model::Builtin(row.object_type()),
         strategy: strategy::strategy(row.group, row.plural),
+        reset_fields: ResetFieldsOf::default(),
         printer: Printer::for_builtin(row.group, row.version, row.kind),
         deprecation: deprecation::warning(row.group, row.version, row.kind),
     }

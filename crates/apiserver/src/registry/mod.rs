@@ -19,7 +19,7 @@ pub(crate) use builtin::RuntimeConfig;
 pub(crate) use decode::inconvertible;
 pub(crate) use model::Model;
 pub(crate) use normalize::Dialect;
-pub(crate) use resource::{Resource, ScalePaths, Subresource, SubresourceKind};
+pub(crate) use resource::{Resource, ScalePaths, StoredAs, Subresource, SubresourceKind};
 
 /// Every resource that is served at one moment.
 #[derive(Debug, Default)]

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::Model;
 use crate::builtin::connect::Connection;
 use crate::builtin::strategy::Strategy;
+use crate::fieldmanager::ResetFieldsOf;
 use crate::storage::{Key, KeyPrefix, StoredObject};
 use crate::table::Printer;
 
@@ -29,18 +30,26 @@ pub(crate) struct Resource {
     pub(crate) verbs: Vec<String>,
     /// By name.
     pub(crate) subresources: Vec<Subresource>,
-    /// Where objects are stored: the group of the storage, and the version they are stored in. Two resources may share one
-    /// storage, as the Events of the core group and of `events.k8s.io` do.
-    pub(crate) storage_group: String,
-    pub(crate) storage_version: String,
+    /// How objects are stored where that is not how they are served.
+    pub(crate) stored_as: Option<StoredAs>,
     /// What objects look like.
     pub(crate) model: Model,
     /// What happens to objects on their way in.
     pub(crate) strategy: &'static Strategy,
+    /// What requests do not write of them, whatever they say.
+    pub(crate) reset_fields: ResetFieldsOf,
     /// How objects are printed.
     pub(crate) printer: Printer,
     /// What clients are warned of on every request: the version is deprecated.
     pub(crate) deprecation: Option<String>,
+}
+
+/// Another group or version that objects are stored in. Two resources may share one storage, as the Events of the core group and of
+/// `events.k8s.io` do.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredAs {
+    pub(crate) group: String,
+    pub(crate) version: String,
 }
 
 /// Something below an object's path.
@@ -96,14 +105,26 @@ impl Resource {
         join(&self.group, &self.version)
     }
 
+    /// The group that objects are stored in.
+    pub(crate) fn storage_group(&self) -> &str {
+        self.stored_as.as_ref().map_or(&self.group, |other| &other.group)
+    }
+
+    /// The version that objects are stored in.
+    pub(crate) fn storage_version(&self) -> &str {
+        self.stored_as
+            .as_ref()
+            .map_or(&self.version, |other| &other.version)
+    }
+
     /// What stands in `apiVersion` of stored objects.
     pub(crate) fn storage_api_version(&self) -> String {
-        join(&self.storage_group, &self.storage_version)
+        join(self.storage_group(), self.storage_version())
     }
 
     /// Whether objects are stored in the version that is served here, so that their bytes can be sent as they are.
     pub(crate) fn is_storage_version(&self) -> bool {
-        self.version == self.storage_version && self.group == self.storage_group
+        self.stored_as.is_none()
     }
 
     /// Whether the stored bytes of an object are what [is served](Self::is_storage_version) of it now.
@@ -124,17 +145,17 @@ impl Resource {
 
     /// The kind as refusals name it: one that is kept as an object of another group is known by that.
     pub(crate) fn group_kind(&self) -> GroupKind {
-        GroupKind::new(&self.storage_group, &self.kind)
+        GroupKind::new(self.storage_group(), &self.kind)
     }
 
     /// The key of an object; the namespace counts only for namespaced resources.
     pub(crate) fn key(&self, namespace: Option<&str>, name: &str) -> Key {
-        Key::new(&self.storage_group, &self.plural, self.within(namespace), name)
+        Key::new(self.storage_group(), &self.plural, self.within(namespace), name)
     }
 
     /// Where upstream keeps the object in etcd, which some of its messages tell.
     pub(crate) fn etcd_key(&self, namespace: Option<&str>, name: &str) -> String {
-        let of = match (self.storage_group.as_str(), self.plural.as_str()) {
+        let of = match (self.storage_group(), self.plural.as_str()) {
             ("", "nodes") => "minions".to_owned(),
             ("", "services") => "services/specs".to_owned(),
             ("", "endpoints") => "services/endpoints".to_owned(),
@@ -155,8 +176,8 @@ impl Resource {
     /// The keys of a namespace's objects, or of all.
     pub(crate) fn prefix(&self, namespace: Option<&str>) -> KeyPrefix {
         match self.within(namespace) {
-            Some(namespace) => KeyPrefix::namespace(&self.storage_group, &self.plural, namespace),
-            None => KeyPrefix::resource(&self.storage_group, &self.plural),
+            Some(namespace) => KeyPrefix::namespace(self.storage_group(), &self.plural, namespace),
+            None => KeyPrefix::resource(self.storage_group(), &self.plural),
         }
     }
 
