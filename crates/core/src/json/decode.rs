@@ -7,6 +7,7 @@ use serde::de::{
     self, Deserialize, DeserializeSeed, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
+use super::masks::quote_or_backslash;
 use super::members::string_end;
 use super::nesting::Nesting;
 
@@ -145,7 +146,7 @@ impl<'de> Reader<'de> {
     fn string(&mut self) -> Result<Cow<'de, str>> {
         let from = self.at + 1;
         let inner = self.text.as_bytes().get(from..).unwrap_or_default();
-        let length = memchr::memchr2(b'"', b'\\', inner).ok_or_else(|| self.fail())?;
+        let length = quote_or_backslash(inner).ok_or_else(|| self.fail())?;
         if inner[length] == b'"' {
             self.at = from + length + 1;
             let text = self.text.get(from..from + length);

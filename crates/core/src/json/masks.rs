@@ -36,6 +36,22 @@ impl Masks {
     }
 }
 
+/// Where the first quote or backslash is. Most strings of objects are shorter than it takes a search by wider instructions to begin.
+#[inline]
+pub(super) fn quote_or_backslash(text: &[u8]) -> Option<usize> {
+    let (blocks, _) = text.as_chunks::<16>();
+    for (block, at) in blocks.iter().zip([0, 16]) {
+        let bytes = u8x16::new(*block);
+        let is_either = bytes.simd_eq(u8x16::splat(b'"')) | bytes.simd_eq(u8x16::splat(b'\\'));
+        let found = is_either.to_bitmask();
+        if found != 0 {
+            return Some(at + found.trailing_zeros() as usize);
+        }
+    }
+    let passed = 16 * blocks.len().min(2);
+    memchr::memchr2(b'"', b'\\', &text[passed..]).map(|at| passed + at)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,6 +77,22 @@ mod tests {
                     expect(matches!(byte, b'}' | b']')),
                     "{byte} {place}"
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_quote_or_backslash_is_found() {
+        for length in 0..70 {
+            let mut text = vec![b'a'; length];
+            assert_eq!(quote_or_backslash(&text), None, "{length}");
+            for (first, later) in [(b'"', b'\\'), (b'\\', b'"')] {
+                for at in (0..length).rev() {
+                    text[at] = first;
+                    assert_eq!(quote_or_backslash(&text), Some(at), "{length} {at}");
+                    text[at] = later;
+                }
+                text.fill(b'a');
             }
         }
     }
