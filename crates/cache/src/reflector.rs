@@ -6,7 +6,6 @@
 //! begins with an empty buffer.
 
 mod options;
-mod tokens;
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -14,11 +13,12 @@ use std::sync::atomic::{self, AtomicBool};
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
-use kubewright_core::{ListOptions, ObjectKey, ResourceVersion, VersionMatch, WatchEventKind};
+use kubewright_core::{
+    ContinueTokens, ListOptions, ObjectKey, ResourceVersion, VersionMatch, WatchEventKind,
+};
 
 pub(crate) use self::options::LONGEST;
 pub use self::options::{FirstList, ReflectorOptions, StreamingLists};
-use self::tokens::Tokens;
 use crate::backoff::Backoff;
 use crate::record::Record;
 use crate::source::SourceError;
@@ -147,7 +147,7 @@ struct Listing {
     /// The version of the first page.
     version: Option<String>,
     /// What the pages so far lead to.
-    tokens: Tokens,
+    tokens: ContinueTokens,
     /// Pages expired: everything is asked for at once.
     unpaged: bool,
 }

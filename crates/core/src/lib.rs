@@ -20,6 +20,7 @@
 mod admission_review;
 mod api_resource;
 mod applicable;
+mod continue_tokens;
 mod conversion_review;
 mod dynamic;
 mod field_error;
@@ -43,6 +44,7 @@ mod watch;
 pub use admission_review::{AdmissionRequest, AdmissionResponse, AdmissionReview, UserInfo};
 pub use api_resource::{ApiResource, Scope, encode_segment};
 pub use applicable::{Applicable, Untyped};
+pub use continue_tokens::ContinueTokens;
 pub use conversion_review::{ConversionRequest, ConversionResponse, ConversionReview};
 pub use dynamic::{DynamicObject, PartialObject, TypeMeta};
 pub use field_error::{FieldError, FieldErrorKind, FieldPath};

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use futures_core::future::BoxFuture;
-use kubewright_core::{List, ListOptions, Resource};
+use kubewright_core::{ContinueTokens, List, ListOptions, Resource};
 use serde::de::DeserializeOwned;
 
 use super::Api;
@@ -24,6 +24,7 @@ type Page<K> = Result<List<K>, Error>;
 pub struct Pages<K: Resource, S> {
     api: Api<K, S>,
     options: ListOptions,
+    tokens: ContinueTokens,
     state: State<K>,
 }
 
@@ -46,6 +47,7 @@ impl<K: Resource + DeserializeOwned + Send + 'static, S: 'static> Api<K, S> {
                 limit,
                 ..options.clone()
             },
+            tokens: ContinueTokens::default(),
             state: State::Next,
         }
     }
@@ -56,9 +58,28 @@ impl<K: Resource + DeserializeOwned + Send + 'static, S: 'static> Pages<K, S> {
     ///
     /// # Errors
     ///
-    /// As [`Api::list`]. Nothing follows an error.
+    /// As [`Api::list`], and [`Error::Decode`] where the pages lead back to one that has come. Nothing follows an error.
     pub async fn next(&mut self) -> Option<Page<K>> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
+    }
+
+    /// Whether another page comes behind this one.
+    fn follow(&mut self, page: List<K>) -> Page<K> {
+        let token = &page.metadata.continue_token;
+        if token.is_empty() {
+            return Ok(page);
+        }
+        if self.tokens.come_round(token) {
+            let call = self.api.client.call_to("list", self.api.path().path);
+            let source = "the pages of the list lead back to one that has come".into();
+            return Err(Error::Decode { call, source });
+        }
+        self.options.continue_token.clone_from(token);
+        // The token says of which version the pages are.
+        self.options.resource_version.clear();
+        self.options.version_match = None;
+        self.state = State::Next;
+        Ok(page)
     }
 
     fn ask(&self) -> BoxFuture<'static, Page<K>> {
@@ -80,18 +101,8 @@ impl<K: Resource + DeserializeOwned + Send + 'static, S: 'static> Stream for Pag
                 }
                 State::Asking(page) => std::task::ready!(page.as_mut().poll(cx)),
             };
-            self.state = match &page {
-                Ok(list) if !list.metadata.continue_token.is_empty() => State::Next,
-                _ => State::Ended,
-            };
-            if let Ok(list) = &page {
-                self.options
-                    .continue_token
-                    .clone_from(&list.metadata.continue_token);
-                // The token says of which version the pages are.
-                self.options.resource_version.clear();
-                self.options.version_match = None;
-            }
+            self.state = State::Ended;
+            let page = page.and_then(|list| self.follow(list));
             return Poll::Ready(Some(page));
         }
     }

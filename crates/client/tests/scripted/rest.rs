@@ -1,6 +1,6 @@
 //! Requests as they are put together, and lists in pages.
 
-use futures_util::TryStreamExt as _;
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kubewright_client::{
     Api, ApplyOptions, Error, ListOptions, Patch, RestClient, RestRequest, Untyped, VersionMatch,
@@ -62,6 +62,22 @@ async fn a_list_comes_in_pages_of_one_version() {
             "GET /api/v1/configmaps?limit=1",
             "GET /api/v1/configmaps?continue=t1&limit=1",
         ]
+    );
+}
+
+/// As those of a proxy that forgets the query.
+#[tokio::test(start_paused = true)]
+async fn pages_that_lead_round_end() {
+    let page = || ok(json!({ "metadata": { "continue": "t1" }, "items": [] }).to_string());
+    let script = Script::new((0..10).map(|_| page()));
+    let maps = Api::<ConfigMap>::all(&script.client());
+    let pages: Vec<_> = maps.pages(&ListOptions::default()).collect().await;
+    let (last, before) = pages.split_last().unwrap();
+    assert!(before.len() <= 2 && before.iter().all(Result::is_ok));
+    let error = last.as_ref().unwrap_err();
+    assert_eq!(
+        format!("{error}: {}", std::error::Error::source(error).unwrap()),
+        "list /api/v1/configmaps: answer could not be decoded: the pages of the list lead back to one that has come"
     );
 }
 

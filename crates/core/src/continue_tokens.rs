@@ -1,10 +1,19 @@
-//! Whether the pages of a list lead round in a circle.
+//! Whether the pages of a list lead round in a circle: [`ContinueTokens`].
 
-/// The continue tokens of a list, in the memory of one of them: each is compared with one before it, which is replaced after 2, 4, 8 pages and so on
-/// (R. P. Brent, "An improved Monte Carlo factorization algorithm", 1980). A circle is noticed before three times as many pages have come as
-/// there are.
-#[derive(Debug, Default)]
-pub(super) struct Tokens {
+/// The continue tokens of a list, so that pages which lead back to one that has come are not read for ever.
+///
+/// It takes the memory of one token: each is compared with one before it, which is replaced after 2, 4, 8 pages and so on
+/// (R. P. Brent, "An improved Monte Carlo factorization algorithm", 1980). A circle is noticed before three times as many pages have
+/// come as there are.
+///
+/// ```
+/// use kubewright_core::ContinueTokens;
+///
+/// let mut tokens = ContinueTokens::default();
+/// assert_eq!(["a", "b", "a"].map(|token| tokens.come_round(token)), [false, false, true]);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct ContinueTokens {
     /// The one with which others are compared; empty before the first.
     kept: String,
     /// How many have come since, and after how many another one is kept.
@@ -12,9 +21,11 @@ pub(super) struct Tokens {
     turn: u64,
 }
 
-impl Tokens {
-    /// Whether this token, the next one, is known to have come before.
-    pub(super) fn come_round(&mut self, token: &str) -> bool {
+impl ContinueTokens {
+    /// Whether this token, that of the page that came now, is known to have come before. It is asked of each page but the last, which has
+    /// none.
+    #[must_use]
+    pub fn come_round(&mut self, token: &str) -> bool {
         if token == self.kept {
             return true;
         }
@@ -37,7 +48,7 @@ mod tests {
     fn every_circle_is_noticed_and_nothing_else() {
         for tail in 0..40 {
             for circle in 1..40 {
-                let mut tokens = Tokens::default();
+                let mut tokens = ContinueTokens::default();
                 let token = |page: u64| match page < tail {
                     true => page,
                     false => tail + (page - tail) % circle,
@@ -50,7 +61,7 @@ mod tests {
                 );
             }
         }
-        let mut tokens = Tokens::default();
+        let mut tokens = ContinueTokens::default();
         assert!(!(0..1000).any(|page| tokens.come_round(&page.to_string())));
     }
 }
