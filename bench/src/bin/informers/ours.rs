@@ -11,6 +11,7 @@ use kubewright_cache::{
 use kubewright_client::{Client, Config};
 use kubewright_core::ObjectKey;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::gate::{Counter, Gate};
 use crate::task::{Look, Task};
@@ -76,6 +77,17 @@ impl Peer for Ours {
         Ok((objects.len(), seen))
     }
 
+    const LISTS_FIELDS: bool = true;
+
+    fn list_fields(&self, namespace: &str) -> Result<(usize, u64)> {
+        let objects = self.informer()?.lister().list_namespace(namespace);
+        let mut seen = 0;
+        for object in &objects {
+            seen += object.project::<Seen>()?.see();
+        }
+        Ok((objects.len(), seen))
+    }
+
     fn names(&self, namespace: &str) -> Vec<String> {
         let objects = self
             .informer()
@@ -123,6 +135,52 @@ struct OnNode {
 struct NodeName {
     #[serde(rename = "nodeName")]
     node_name: Option<String>,
+}
+
+/// The fields that [`see_object`] looks at.
+#[derive(Deserialize)]
+struct Seen {
+    spec: SeenSpec,
+    #[serde(default)]
+    status: SeenStatus,
+}
+
+#[derive(Deserialize)]
+struct SeenSpec {
+    containers: Vec<SeenContainer>,
+}
+
+#[derive(Deserialize)]
+struct SeenContainer {
+    name: String,
+    #[serde(default)]
+    env: Vec<IgnoredAny>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SeenStatus {
+    conditions: Vec<IgnoredAny>,
+    container_statuses: Vec<SeenImage>,
+}
+
+#[derive(Deserialize)]
+struct SeenImage {
+    #[serde(rename = "imageID")]
+    image_id: String,
+}
+
+impl Seen {
+    /// As [`see_object`].
+    fn see(&self) -> u64 {
+        let containers = self.spec.containers.iter();
+        let spec: usize = containers
+            .map(|container| container.name.len() + container.env.len())
+            .sum();
+        let images = self.status.container_statuses.iter();
+        let images: usize = images.map(|container| container.image_id.len()).sum();
+        (spec + self.status.conditions.len() + images) as u64
+    }
 }
 
 impl Handler {

@@ -358,6 +358,12 @@ fn figures(row: Row, objects: usize) -> Vec<(String, Scenario, Unit, Figure)> {
                 |outcome| outcome.reads?.list_copied,
             ),
             (
+                "list of 1 000 by a type that names its fields".to_owned(),
+                METADATA,
+                MILLIS,
+                |outcome| outcome.reads?.list_fields,
+            ),
+            (
                 "read of one typed object, cold".to_owned(),
                 METADATA,
                 MICROS,

@@ -110,6 +110,9 @@ pub struct Reads {
     /// The same where each object is copied so that the reader may change it; for peers that hand out what is shared.
     #[serde(default)]
     pub list_copied: Option<f64>,
+    /// The same for a type that names the fields which the reader looks at; for peers that decode no more than that.
+    #[serde(default)]
+    pub list_fields: Option<f64>,
     /// Microseconds for one object that nobody has read before.
     pub get_cold: f64,
     /// The same once more.

@@ -32,6 +32,14 @@ pub trait Peer: Sized {
     /// Looks at all typed objects of a namespace, and returns how many there are and what was seen.
     fn list(&self, namespace: &str) -> Result<(usize, u64)>;
 
+    /// Whether less than whole objects can be had.
+    const LISTS_FIELDS: bool = false;
+
+    /// Looks at the same as [`list`](Self::list), by a type that names no more than that.
+    fn list_fields(&self, namespace: &str) -> Result<(usize, u64)> {
+        self.list(namespace)
+    }
+
     /// The names in a namespace.
     fn names(&self, namespace: &str) -> Vec<String>;
 
@@ -88,21 +96,26 @@ async fn event_step(step: Step, changes: u64, gate: &Gate) -> Result<()> {
 }
 
 /// Each first read is of objects that nobody has read.
-fn reads(peer: &impl Peer) -> Result<Reads> {
-    let (mut cold, mut warm) = (Vec::new(), Vec::new());
+fn reads<P: Peer>(peer: &P) -> Result<Reads> {
+    let (mut fields, mut cold, mut warm) = (Vec::new(), Vec::new(), Vec::new());
     for namespace in (0..LISTED).map(|at| format!("team-{at:02}")) {
-        for times in [&mut cold, &mut warm] {
+        let listed = |times: &mut Vec<f64>, list: &dyn Fn() -> Result<(usize, u64)>| {
             let began = Instant::now();
-            let (objects, seen) = peer.list(&namespace)?;
+            let (objects, seen) = std::hint::black_box(list()?);
             let elapsed = began.elapsed().as_secs_f64();
-            ensure!(
-                std::hint::black_box(seen) > 0 && objects > 0,
-                "nothing is in {namespace}"
-            );
+            ensure!(objects > 0 && seen > 0, "nothing is in {namespace}");
             times.push(elapsed * 1e3 * 1e3 / objects as f64);
+            Ok(seen)
+        };
+        let seen = listed(&mut cold, &|| peer.list(&namespace))?;
+        listed(&mut warm, &|| peer.list(&namespace))?;
+        if P::LISTS_FIELDS {
+            let by_fields = listed(&mut fields, &|| peer.list_fields(&namespace))?;
+            ensure!(by_fields == seen, "other things are seen in {namespace}");
         }
     }
     let (list_cold, list_warm) = (median(&mut cold), median(&mut warm));
+    let list_fields = (!fields.is_empty()).then(|| median(&mut fields));
     let (mut cold, mut warm) = (Vec::new(), Vec::new());
     for namespace in (LISTED..LISTED + READ).map(|at| format!("team-{at:02}")) {
         let mut names = peer.names(&namespace);
@@ -120,6 +133,7 @@ fn reads(peer: &impl Peer) -> Result<Reads> {
         list_cold,
         list_warm,
         list_copied: None,
+        list_fields,
         get_cold: median(&mut cold),
         get_warm: median(&mut warm),
         get_copied: None,
