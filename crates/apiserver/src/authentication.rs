@@ -41,7 +41,8 @@ pub(crate) struct Authenticator {
     verified: RwLock<HashMap<Ending, Verified>>,
 }
 
-/// The last bytes of a certificate, which are of its signature: as good as a hash of the whole.
+/// The last bytes of a certificate, which are of its signature, so that the whole need not be hashed with each request. Two that end alike would
+/// only displace each other: the whole is compared before one counts.
 type Ending = [u8; 16];
 
 struct Verified {

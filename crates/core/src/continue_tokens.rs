@@ -22,12 +22,12 @@ pub struct ContinueTokens {
 }
 
 impl ContinueTokens {
-    /// Whether this token, that of the page that came now, is known to have come before. It is asked of each page but the last, which has
-    /// none.
+    /// Takes the continue token of the page that has just come; true if it is known to have come before. That of the last page is empty, and
+    /// never is.
     #[must_use]
     pub fn come_round(&mut self, token: &str) -> bool {
-        if token == self.kept {
-            return true;
+        if token.is_empty() || token == self.kept {
+            return !token.is_empty();
         }
         if self.since == self.turn {
             token.clone_into(&mut self.kept);
@@ -62,6 +62,7 @@ mod tests {
             }
         }
         let mut tokens = ContinueTokens::default();
+        assert!(!tokens.come_round("") && !tokens.come_round(""));
         assert!(!(0..1000).any(|page| tokens.come_round(&page.to_string())));
     }
 }

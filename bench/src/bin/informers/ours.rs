@@ -77,15 +77,13 @@ impl Peer for Ours {
         Ok((objects.len(), seen))
     }
 
-    const LISTS_FIELDS: bool = true;
-
-    fn list_fields(&self, namespace: &str) -> Result<(usize, u64)> {
+    fn list_fields(&self, namespace: &str) -> Result<Option<(usize, u64)>> {
         let objects = self.informer()?.lister().list_namespace(namespace);
         let mut seen = 0;
         for object in &objects {
             seen += object.project::<Seen>()?.see();
         }
-        Ok((objects.len(), seen))
+        Ok(Some((objects.len(), seen)))
     }
 
     fn names(&self, namespace: &str) -> Vec<String> {

@@ -30,7 +30,8 @@ pub(crate) struct Resource {
     pub(crate) verbs: Vec<String>,
     /// By name.
     pub(crate) subresources: Vec<Subresource>,
-    /// How objects are stored where that is not how they are served.
+    /// How objects are stored where that is not how they are served: never the group and version of this resource, as
+    /// [`is_storage_version`](Self::is_storage_version) relies on.
     pub(crate) stored_as: Option<StoredAs>,
     /// What objects look like.
     pub(crate) model: Model,

@@ -31,6 +31,7 @@ pub struct Pages<K: Resource, S> {
 enum State<K> {
     Asking(BoxFuture<'static, Page<K>>),
     Next,
+    LeadsBack,
     Ended,
 }
 
@@ -41,13 +42,15 @@ impl<K: Resource + DeserializeOwned + Send + 'static, S: 'static> Api<K, S> {
             0 => PAGE_SIZE,
             limit => limit,
         };
+        let mut tokens = ContinueTokens::default();
+        let _is_first = tokens.come_round(&options.continue_token);
         Pages {
             api: self.clone(),
             options: ListOptions {
                 limit,
                 ..options.clone()
             },
-            tokens: ContinueTokens::default(),
+            tokens,
             state: State::Next,
         }
     }
@@ -58,28 +61,34 @@ impl<K: Resource + DeserializeOwned + Send + 'static, S: 'static> Pages<K, S> {
     ///
     /// # Errors
     ///
-    /// As [`Api::list`], and [`Error::Decode`] where the pages lead back to one that has come. Nothing follows an error.
+    /// As [`Api::list`], and [`Error::Decode`] behind a page that leads back to one that has come. Nothing follows an error.
     pub async fn next(&mut self) -> Option<Page<K>> {
         std::future::poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
-    /// Whether another page comes behind this one.
-    fn follow(&mut self, page: List<K>) -> Page<K> {
+    /// Gets ready for what is behind this page.
+    fn follow(&mut self, page: &List<K>) {
         let token = &page.metadata.continue_token;
         if token.is_empty() {
-            return Ok(page);
+            return;
         }
         if self.tokens.come_round(token) {
-            let call = self.api.client.call_to("list", self.api.path().path);
-            let source = "the pages of the list lead back to one that has come".into();
-            return Err(Error::Decode { call, source });
+            self.state = State::LeadsBack;
+            return;
         }
         self.options.continue_token.clone_from(token);
         // The token says of which version the pages are.
         self.options.resource_version.clear();
         self.options.version_match = None;
         self.state = State::Next;
-        Ok(page)
+    }
+
+    /// The error behind the page that leads back to one that has come.
+    fn leads_back(&self) -> Error {
+        Error::Decode {
+            call: self.api.client.call_to("list", self.api.path().path),
+            source: "the pages of the list lead back to one that has come".into(),
+        }
     }
 
     fn ask(&self) -> BoxFuture<'static, Page<K>> {
@@ -95,6 +104,10 @@ impl<K: Resource + DeserializeOwned + Send + 'static, S: 'static> Stream for Pag
         loop {
             let page = match &mut self.state {
                 State::Ended => return Poll::Ready(None),
+                State::LeadsBack => {
+                    self.state = State::Ended;
+                    return Poll::Ready(Some(Err(self.leads_back())));
+                }
                 State::Next => {
                     self.state = State::Asking(self.ask());
                     continue;
@@ -102,7 +115,9 @@ impl<K: Resource + DeserializeOwned + Send + 'static, S: 'static> Stream for Pag
                 State::Asking(page) => std::task::ready!(page.as_mut().poll(cx)),
             };
             self.state = State::Ended;
-            let page = page.and_then(|list| self.follow(list));
+            if let Ok(list) = &page {
+                self.follow(list);
+            }
             return Poll::Ready(Some(page));
         }
     }

@@ -1,4 +1,4 @@
-//! Which bytes of a block are what: [`Masks`].
+//! Which bytes of a block are what: [`Masks`]; and where a string has its first byte that matters.
 
 use wide::u8x16;
 
@@ -36,11 +36,13 @@ impl Masks {
     }
 }
 
-/// Where the first quote or backslash is. Most strings of objects are shorter than it takes a search by wider instructions to begin.
+/// Where the first quote or backslash of a text is that begins within a string. Nine tenths of the strings of a pod are shorter than the two
+/// blocks which are looked at here, in less time than it takes a search by wider instructions to begin.
 #[inline]
 pub(super) fn quote_or_backslash(text: &[u8]) -> Option<usize> {
     let (blocks, _) = text.as_chunks::<16>();
-    for (block, at) in blocks.iter().zip([0, 16]) {
+    let blocks = &blocks[..blocks.len().min(2)];
+    for (block, at) in blocks.iter().zip((0..).step_by(16)) {
         let bytes = u8x16::new(*block);
         let is_either = bytes.simd_eq(u8x16::splat(b'"')) | bytes.simd_eq(u8x16::splat(b'\\'));
         let found = is_either.to_bitmask();
@@ -48,7 +50,7 @@ pub(super) fn quote_or_backslash(text: &[u8]) -> Option<usize> {
             return Some(at + found.trailing_zeros() as usize);
         }
     }
-    let passed = 16 * blocks.len().min(2);
+    let passed = blocks.as_flattened().len();
     memchr::memchr2(b'"', b'\\', &text[passed..]).map(|at| passed + at)
 }
 
