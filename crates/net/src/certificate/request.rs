@@ -12,13 +12,15 @@ use ring::signature;
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::der_parser::oid;
 use x509_parser::oid_registry::{
-    OID_KEY_TYPE_EC_PUBLIC_KEY, OID_PKCS1_MD5WITHRSAENC, OID_PKCS1_RSAENCRYPTION, OID_PKCS1_SHA1WITHRSA,
+    OID_KEY_TYPE_EC_PUBLIC_KEY, OID_NIST_HASH_SHA256, OID_NIST_HASH_SHA384, OID_NIST_HASH_SHA512,
+    OID_PKCS1_MD5WITHRSAENC, OID_PKCS1_RSAENCRYPTION, OID_PKCS1_RSASSAPSS, OID_PKCS1_SHA1WITHRSA,
     OID_PKCS1_SHA256WITHRSA, OID_PKCS1_SHA384WITHRSA, OID_PKCS1_SHA512WITHRSA, OID_SIG_ECDSA_WITH_SHA256,
     OID_SIG_ECDSA_WITH_SHA384, OID_SIG_ECDSA_WITH_SHA512, OID_SIG_ED25519, Oid,
 };
 use x509_parser::prelude::FromDer as _;
 use x509_parser::public_key::RSAPublicKey;
-use x509_parser::x509::SubjectPublicKeyInfo;
+use x509_parser::signature_algorithm::RsaSsaPssParams;
+use x509_parser::x509::{AlgorithmIdentifier, SubjectPublicKeyInfo};
 
 /// Why a request for a certificate is none, or not signed by whom it speaks of.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,9 +60,11 @@ pub enum RequestError {
     UnknownAlgorithm,
     /// A signature by a short RSA key that the library behind this server does not check.
     #[error(
-        "x509: cannot verify signature: algorithm unimplemented (RSA of {bits} bits with SHA-384; this server knows that from 2048 bits on)"
+        "x509: cannot verify signature: algorithm unimplemented ({scheme} of {bits} bits; this server knows that from 2048 bits on)"
     )]
     UnsupportedRsa {
+        /// How the signature is made.
+        scheme: &'static str,
         /// Bits of the key.
         bits: usize,
     },
@@ -97,10 +101,10 @@ pub fn check_request(der: &[u8]) -> Result<(), RequestError> {
     let info = &request.certification_request_info;
     let key = Key::parse(&info.subject_pki)?;
     let signature = request.signature_value.data.as_ref();
-    let algorithm = Algorithm::of(&request.signature_algorithm.algorithm)?;
+    let algorithm = Algorithm::of(&request.signature_algorithm)?;
     let (verified, why) = match (&key, algorithm) {
-        (Key::Rsa { key, bits }, Algorithm::Rsa(digest)) => {
-            let scheme = rsa_scheme(*bits, digest)?;
+        (Key::Rsa { key, bits }, Algorithm::Rsa(scheme)) => {
+            let scheme = scheme.verified_by(*bits)?;
             (
                 verifies(scheme, key, info.raw, signature),
                 "crypto/rsa: verification error",
@@ -226,21 +230,44 @@ impl<'a> Key<'a> {
 /// How a signature is made.
 #[derive(Clone, Copy)]
 enum Algorithm {
-    Rsa(Digest),
+    Rsa(Rsa),
     Ecdsa(Digest),
     Ed25519,
 }
 
+/// What is signed by an RSA key.
+#[derive(Clone, Copy)]
+enum Rsa {
+    /// A digest, filled up as PKCS#1 v1.5 has it.
+    Pkcs1(Digest),
+    /// A digest with a salt, by RSASSA-PSS of one of the forms that Go knows.
+    Pss(PssDigest),
+}
+
+/// The digests of RSASSA-PSS that Go knows.
+#[derive(Clone, Copy)]
+enum PssDigest {
+    Sha256,
+    Sha384,
+    Sha512,
+}
+
 impl Algorithm {
-    fn of(oid: &Oid<'_>) -> Result<Self, RequestError> {
+    fn of(identifier: &AlgorithmIdentifier<'_>) -> Result<Self, RequestError> {
+        let oid = &identifier.algorithm;
+        if *oid == OID_PKCS1_RSASSAPSS {
+            return pss(identifier)
+                .map(|digest| Self::Rsa(Rsa::Pss(digest)))
+                .ok_or(RequestError::UnknownAlgorithm);
+        }
         if *oid == OID_PKCS1_MD5WITHRSAENC {
             return Err(RequestError::InsecureAlgorithm { name: "MD5-RSA" });
         }
         let known = [
-            (OID_PKCS1_SHA1WITHRSA, Self::Rsa(Digest::Sha1)),
-            (OID_PKCS1_SHA256WITHRSA, Self::Rsa(Digest::Sha256)),
-            (OID_PKCS1_SHA384WITHRSA, Self::Rsa(Digest::Sha384)),
-            (OID_PKCS1_SHA512WITHRSA, Self::Rsa(Digest::Sha512)),
+            (OID_PKCS1_SHA1WITHRSA, Self::Rsa(Rsa::Pkcs1(Digest::Sha1))),
+            (OID_PKCS1_SHA256WITHRSA, Self::Rsa(Rsa::Pkcs1(Digest::Sha256))),
+            (OID_PKCS1_SHA384WITHRSA, Self::Rsa(Rsa::Pkcs1(Digest::Sha384))),
+            (OID_PKCS1_SHA512WITHRSA, Self::Rsa(Rsa::Pkcs1(Digest::Sha512))),
             (ECDSA_WITH_SHA1, Self::Ecdsa(Digest::Sha1)),
             (OID_SIG_ECDSA_WITH_SHA256, Self::Ecdsa(Digest::Sha256)),
             (OID_SIG_ECDSA_WITH_SHA384, Self::Ecdsa(Digest::Sha384)),
@@ -262,17 +289,63 @@ impl Algorithm {
     }
 }
 
-fn rsa_scheme(
-    bits: usize,
-    digest: Digest,
-) -> Result<&'static dyn signature::VerificationAlgorithm, RequestError> {
-    match digest {
-        _ if bits < SHORTEST_RSA_BITS => Err(RequestError::ShortKey { bits }),
-        Digest::Sha1 => Ok(&signature::RSA_PKCS1_1024_8192_SHA1_FOR_LEGACY_USE_ONLY),
-        Digest::Sha256 => Ok(&signature::RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY),
-        Digest::Sha384 if bits < SHORTEST_RSA_BITS_OF_SHA384 => Err(RequestError::UnsupportedRsa { bits }),
-        Digest::Sha384 => Ok(&signature::RSA_PKCS1_2048_8192_SHA384),
-        Digest::Sha512 => Ok(&signature::RSA_PKCS1_1024_8192_SHA512_FOR_LEGACY_USE_ONLY),
+/// The parameters of RSASSA-PSS, in one of the three forms that Go takes: the mask is made with the digest of the message, and the salt is as
+/// long as that (crypto/x509 `getSignatureAlgorithmFromAI`).
+fn pss(identifier: &AlgorithmIdentifier<'_>) -> Option<PssDigest> {
+    let params = RsaSsaPssParams::try_from(identifier.parameters.as_ref()?).ok()?;
+    let hash = params.hash_algorithm()?;
+    let mask = params.mask_gen_algorithm().ok()?;
+    let is_plain = hash.parameters.as_ref().is_none_or(|any| any.as_null().is_ok())
+        && mask.mgf == MGF1
+        && mask.hash == hash.algorithm
+        && params.trailer_field() == 1;
+    let known = [
+        (OID_NIST_HASH_SHA256, 32, PssDigest::Sha256),
+        (OID_NIST_HASH_SHA384, 48, PssDigest::Sha384),
+        (OID_NIST_HASH_SHA512, 64, PssDigest::Sha512),
+    ];
+    let found = known
+        .into_iter()
+        .find(|(oid, salt, _)| *oid == hash.algorithm && *salt == params.salt_length());
+    found.filter(|_| is_plain).map(|(_, _, digest)| digest)
+}
+
+impl Rsa {
+    /// What verifies it by a key of so many bits.
+    fn verified_by(self, bits: usize) -> Result<&'static dyn signature::VerificationAlgorithm, RequestError> {
+        // The library behind checks some of them from 2048 bits on.
+        let legacy = SHORTEST_RSA_BITS;
+        let (shortest, scheme): (_, &'static dyn signature::VerificationAlgorithm) = match self {
+            Self::Pkcs1(Digest::Sha1) => (legacy, &signature::RSA_PKCS1_1024_8192_SHA1_FOR_LEGACY_USE_ONLY),
+            Self::Pkcs1(Digest::Sha256) => {
+                (legacy, &signature::RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY)
+            }
+            Self::Pkcs1(Digest::Sha384) => (2048, &signature::RSA_PKCS1_2048_8192_SHA384),
+            Self::Pkcs1(Digest::Sha512) => {
+                (legacy, &signature::RSA_PKCS1_1024_8192_SHA512_FOR_LEGACY_USE_ONLY)
+            }
+            Self::Pss(PssDigest::Sha256) => (2048, &signature::RSA_PSS_2048_8192_SHA256),
+            Self::Pss(PssDigest::Sha384) => (2048, &signature::RSA_PSS_2048_8192_SHA384),
+            Self::Pss(PssDigest::Sha512) => (2048, &signature::RSA_PSS_2048_8192_SHA512),
+        };
+        match bits {
+            ..SHORTEST_RSA_BITS => Err(RequestError::ShortKey { bits }),
+            bits if bits < shortest => Err(RequestError::UnsupportedRsa {
+                scheme: self.name(),
+                bits,
+            }),
+            _ => Ok(scheme),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Pkcs1(Digest::Sha1) => "RSA with SHA-1",
+            Self::Pkcs1(Digest::Sha256) => "RSA with SHA-256",
+            Self::Pkcs1(Digest::Sha384) => "RSA with SHA-384",
+            Self::Pkcs1(Digest::Sha512) => "RSA with SHA-512",
+            Self::Pss(_) => "RSASSA-PSS",
+        }
     }
 }
 
@@ -291,8 +364,8 @@ fn verifies(
 const ECDSA_WITH_SHA1: Oid<'static> = oid!(1.2.840.10045.4.1);
 /// Below this Go trusts no RSA key.
 const SHORTEST_RSA_BITS: usize = 1024;
-/// Bits from which the library behind checks RSA with SHA-384.
-const SHORTEST_RSA_BITS_OF_SHA384: usize = 2048;
+/// id-mgf1 (RFC 8017, appendix B.2.1).
+const MGF1: Oid<'static> = oid!(1.2.840.113549.1.1.8);
 
 #[cfg(test)]
 mod tests {
@@ -347,6 +420,27 @@ mod tests {
         let short =
             "crypto/rsa: 512-bit keys are insecure (see https://go.dev/pkg/crypto/rsa#hdr-Minimum_key_size)";
         check(&pem.contents, short);
+    }
+
+    /// Made by openssl: with SHA-256, SHA-384 and SHA-512, salts as long; then what Go does not take: SHA-1, a short salt, another digest for the
+    /// mask.
+    #[test]
+    fn rsa_with_salt() {
+        let all = |pem: &'static [u8]| {
+            let requests = Pem::iter_from_buffer(pem).map(|request| request.unwrap().contents);
+            let requests: Vec<_> = requests.collect();
+            assert_eq!(requests.len(), 3);
+            requests
+        };
+        for mut request in all(include_bytes!("rsa_pss.csr")) {
+            check(&request, "");
+            let last = request.len() - 1;
+            request[last] ^= 1;
+            check(&request, "crypto/rsa: verification error");
+        }
+        for request in all(include_bytes!("rsa_pss_other.csr")) {
+            check(&request, "x509: cannot verify signature: algorithm unimplemented");
+        }
     }
 
     /// Made by openssl: P-224, P-256, P-384 and P-521, each with SHA-1, SHA-256, SHA-384 and SHA-512. Go takes them all.
@@ -431,12 +525,18 @@ mod tests {
     /// Made by openssl.
     #[test]
     fn what_the_backend_lacks_is_named() {
-        let pem = include_bytes!("rsa1024_sha384.csr");
-        let (_, pem) = x509_parser::pem::parse_x509_pem(pem).unwrap();
-        check(
-            &pem.contents,
-            "x509: cannot verify signature: algorithm unimplemented (RSA of 1024 bits with SHA-384; this server knows that from 2048 bits on)",
-        );
+        let sha384 = &include_bytes!("rsa1024_sha384.csr")[..];
+        let pss = &include_bytes!("rsa1024_pss.csr")[..];
+        for (pem, scheme) in [(sha384, "RSA with SHA-384"), (pss, "RSASSA-PSS")] {
+            let (_, pem) = x509_parser::pem::parse_x509_pem(pem).unwrap();
+            check(
+                &pem.contents,
+                &format!(
+                    "x509: cannot verify signature: algorithm unimplemented ({scheme} of 1024 bits; this server knows that from 2048 \
+                     bits on)"
+                ),
+            );
+        }
     }
 
     #[test]
