@@ -260,6 +260,10 @@ impl Algorithm {
                 .map(|digest| Self::Rsa(Rsa::Pss(digest)))
                 .ok_or(RequestError::UnknownAlgorithm);
         }
+        // RFC 8410, section 3: these have none, not even a NULL.
+        if *oid == OID_SIG_ED25519 && identifier.parameters.is_some() {
+            return Err(RequestError::UnknownAlgorithm);
+        }
         if *oid == OID_PKCS1_MD5WITHRSAENC {
             return Err(RequestError::InsecureAlgorithm { name: "MD5-RSA" });
         }
@@ -294,10 +298,12 @@ impl Algorithm {
 fn pss(identifier: &AlgorithmIdentifier<'_>) -> Option<PssDigest> {
     let params = RsaSsaPssParams::try_from(identifier.parameters.as_ref()?).ok()?;
     let hash = params.hash_algorithm()?;
-    let mask = params.mask_gen_algorithm().ok()?;
-    let is_plain = hash.parameters.as_ref().is_none_or(|any| any.as_null().is_ok())
-        && mask.mgf == MGF1
-        && mask.hash == hash.algorithm
+    let mask = params.mask_gen_algorithm_raw()?;
+    let mask_hash = AlgorithmIdentifier::try_from(mask.parameters.clone()?).ok()?;
+    let is_plain = is_bare(hash)
+        && is_bare(&mask_hash)
+        && mask.algorithm == MGF1
+        && mask_hash.algorithm == hash.algorithm
         && params.trailer_field() == 1;
     let known = [
         (OID_NIST_HASH_SHA256, 32, PssDigest::Sha256),
@@ -308,6 +314,12 @@ fn pss(identifier: &AlgorithmIdentifier<'_>) -> Option<PssDigest> {
         .into_iter()
         .find(|(oid, salt, _)| *oid == hash.algorithm && *salt == params.salt_length());
     found.filter(|_| is_plain).map(|(_, _, digest)| digest)
+}
+
+/// Whether there are no parameters but perhaps a NULL.
+fn is_bare(identifier: &AlgorithmIdentifier<'_>) -> bool {
+    let parameters = identifier.parameters.as_ref();
+    parameters.is_none_or(|any| any.as_null().is_ok() && any.data.is_empty())
 }
 
 impl Rsa {
@@ -422,6 +434,24 @@ mod tests {
         check(&pem.contents, short);
     }
 
+    /// The parser takes what is signed as it is, so the identifier behind it can grow by a NULL, and the whole with it.
+    #[test]
+    fn ed25519_has_no_parameters() {
+        let der = request(&PKCS_ED25519);
+        let name = [0x30, 5, 6, 3, 0x2b, 0x65, 0x70];
+        let at = der.windows(name.len()).rposition(|bytes| bytes == name).unwrap();
+        let null = [0x30, 7, 6, 3, 0x2b, 0x65, 0x70, 5, 0];
+        let mut other = [&der[..at], &null, &der[at + name.len()..]].concat();
+        // The length is the byte, or the two, behind the tag.
+        let length = match other[1] {
+            0x81 => 2,
+            0x82 => 3,
+            _ => 1,
+        };
+        other[length] += 2;
+        check(&other, "x509: cannot verify signature: algorithm unimplemented");
+    }
+
     /// Made by openssl: with SHA-256, SHA-384 and SHA-512, salts as long; then what Go does not take: SHA-1, a short salt, another digest for the
     /// mask.
     #[test]
@@ -437,6 +467,17 @@ mod tests {
             let last = request.len() - 1;
             request[last] ^= 1;
             check(&request, "crypto/rsa: verification error");
+        }
+        // Parameters of the digest of the message, and of that of the mask, that are no NULL but something else without a length.
+        let whole = all(include_bytes!("rsa_pss.csr")).remove(0);
+        let sha256_and_null = [0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1, 5, 0];
+        let places = whole.windows(sha256_and_null.len()).enumerate();
+        let places: Vec<_> = places.filter(|(_, bytes)| *bytes == sha256_and_null).collect();
+        assert_eq!(places.len(), 2);
+        for (at, _) in places {
+            let mut request = whole.clone();
+            request[at + 9] = 4;
+            check(&request, "x509: cannot verify signature: algorithm unimplemented");
         }
         for request in all(include_bytes!("rsa_pss_other.csr")) {
             check(&request, "x509: cannot verify signature: algorithm unimplemented");
