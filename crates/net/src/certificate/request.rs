@@ -9,6 +9,7 @@ use super::ecdsa::{self, Digest};
 use aws_lc_rs::signature;
 #[cfg(feature = "ring")]
 use ring::signature;
+use x509_parser::asn1_rs::{Any, BitString, Class, Tag};
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::der_parser::oid;
 use x509_parser::oid_registry::{
@@ -46,6 +47,12 @@ pub enum RequestError {
     NotOnCurve {
         /// The name of the curve.
         curve: &'static str,
+    },
+    /// The key is none of its kind.
+    #[error("x509: {why}")]
+    MalformedKey {
+        /// What is wrong with it.
+        why: &'static str,
     },
     /// The key is too short to be trusted.
     #[error(
@@ -100,7 +107,7 @@ pub fn check_request(der: &[u8]) -> Result<(), RequestError> {
     let request = parse(der)?;
     let info = &request.certification_request_info;
     let key = Key::parse(&info.subject_pki)?;
-    let signature = request.signature_value.data.as_ref();
+    let signature = whole_bytes(&request.signature_value);
     let algorithm = Algorithm::of(&request.signature_algorithm)?;
     let (verified, why) = match (&key, algorithm) {
         (Key::Rsa { key, bits }, Algorithm::Rsa(scheme)) => {
@@ -201,16 +208,31 @@ enum Key<'a> {
 
 impl<'a> Key<'a> {
     fn parse(info: &'a SubjectPublicKeyInfo<'_>) -> Result<Self, RequestError> {
-        let (kind, key) = (&info.algorithm.algorithm, info.subject_public_key.data.as_ref());
+        let (kind, parameters) = (&info.algorithm.algorithm, info.algorithm.parameters.as_ref());
+        let key = whole_bytes(&info.subject_public_key);
+        let malformed = |why| Err(RequestError::MalformedKey { why });
         match () {
             () if *kind == OID_PKCS1_RSAENCRYPTION => {
-                let bits = RSAPublicKey::from_der(key).map_or(0, |(_, key)| key.key_size());
-                Ok(Self::Rsa { key, bits })
+                if !parameters.is_some_and(is_null) {
+                    return malformed("RSA key missing NULL parameters");
+                }
+                match RSAPublicKey::from_der(key) {
+                    Ok((_, parsed)) => Ok(Self::Rsa {
+                        key,
+                        bits: bits_of(parsed.modulus),
+                    }),
+                    Err(_) => malformed("invalid RSA public key"),
+                }
             }
             () if *kind == OID_KEY_TYPE_EC_PUBLIC_KEY => {
-                let curve = info.algorithm.parameters.as_ref();
-                let curve = curve.and_then(|curve| curve.as_oid().ok());
+                let curve = parameters.and_then(|curve| curve.as_oid().ok());
                 ecdsa::key(&curve.ok_or(RequestError::NoCurve)?, key).map(Self::Ecdsa)
+            }
+            () if *kind == OID_SIG_ED25519 && parameters.is_some() => {
+                malformed("Ed25519 key encoded with illegal parameters")
+            }
+            () if *kind == OID_SIG_ED25519 && key.len() != ED25519_BYTES => {
+                malformed("wrong Ed25519 public key size")
             }
             () if *kind == OID_SIG_ED25519 => Ok(Self::Ed25519(key)),
             () => Ok(Self::Other),
@@ -269,6 +291,7 @@ impl Algorithm {
         }
         let known = [
             (OID_PKCS1_SHA1WITHRSA, Self::Rsa(Rsa::Pkcs1(Digest::Sha1))),
+            (ISO_SHA1_WITH_RSA, Self::Rsa(Rsa::Pkcs1(Digest::Sha1))),
             (OID_PKCS1_SHA256WITHRSA, Self::Rsa(Rsa::Pkcs1(Digest::Sha256))),
             (OID_PKCS1_SHA384WITHRSA, Self::Rsa(Rsa::Pkcs1(Digest::Sha384))),
             (OID_PKCS1_SHA512WITHRSA, Self::Rsa(Rsa::Pkcs1(Digest::Sha512))),
@@ -296,10 +319,13 @@ impl Algorithm {
 /// The parameters of RSASSA-PSS, in one of the three forms that Go takes: the mask is made with the digest of the message, and the salt is as
 /// long as that (crypto/x509 `getSignatureAlgorithmFromAI`).
 fn pss(identifier: &AlgorithmIdentifier<'_>) -> Option<PssDigest> {
-    let params = RsaSsaPssParams::try_from(identifier.parameters.as_ref()?).ok()?;
+    let is_sequence = |any: &&Any<'_>| any.class() == Class::Universal && any.header.constructed();
+    let params = identifier.parameters.as_ref().filter(is_sequence)?;
+    let params = RsaSsaPssParams::try_from(params).ok()?;
     let hash = params.hash_algorithm()?;
     let mask = params.mask_gen_algorithm_raw()?;
-    let mask_hash = AlgorithmIdentifier::try_from(mask.parameters.clone()?).ok()?;
+    let mask_hash = mask.parameters.as_ref().filter(is_sequence)?;
+    let mask_hash = AlgorithmIdentifier::try_from(mask_hash.clone()).ok()?;
     let is_plain = is_bare(hash)
         && is_bare(&mask_hash)
         && mask.algorithm == MGF1
@@ -318,8 +344,28 @@ fn pss(identifier: &AlgorithmIdentifier<'_>) -> Option<PssDigest> {
 
 /// Whether there are no parameters but perhaps a NULL.
 fn is_bare(identifier: &AlgorithmIdentifier<'_>) -> bool {
-    let parameters = identifier.parameters.as_ref();
-    parameters.is_none_or(|any| any.as_null().is_ok() && any.data.is_empty())
+    identifier.parameters.as_ref().is_none_or(is_null)
+}
+
+/// The parser looks at the number of a tag alone.
+fn is_null(any: &Any<'_>) -> bool {
+    let is_plain = any.class() == Class::Universal && !any.header.constructed();
+    is_plain && any.tag() == Tag::Null && any.data.is_empty()
+}
+
+/// Of a string of bits that are no bytes, nothing: no key and no signature is one.
+fn whole_bytes<'a>(bits: &'a BitString<'_>) -> &'a [u8] {
+    match bits.unused_bits {
+        0 => &bits.data,
+        _ => &[],
+    }
+}
+
+/// How many bits a number has.
+fn bits_of(number: &[u8]) -> usize {
+    let zeros = number.iter().take_while(|byte| **byte == 0).count();
+    let first = number.get(zeros).map_or(0, |byte| byte.leading_zeros() as usize);
+    8 * (number.len() - zeros) - first
 }
 
 impl Rsa {
@@ -342,7 +388,8 @@ impl Rsa {
         };
         match bits {
             ..SHORTEST_RSA_BITS => Err(RequestError::ShortKey { bits }),
-            bits if bits < shortest => Err(RequestError::UnsupportedRsa {
+            // The library behind counts bytes.
+            bits if bits.next_multiple_of(8) < shortest => Err(RequestError::UnsupportedRsa {
                 scheme: self.name(),
                 bits,
             }),
@@ -374,6 +421,10 @@ fn verifies(
 
 /// ecdsa-with-SHA1, which Go takes in requests, if not in certificates.
 const ECDSA_WITH_SHA1: Oid<'static> = oid!(1.2.840.10045.4.1);
+/// sha1WithRSASignature, another name for the same that Go knows.
+const ISO_SHA1_WITH_RSA: Oid<'static> = oid!(1.3.14.3.2.29);
+/// The length of a key on Ed25519.
+const ED25519_BYTES: usize = 32;
 /// Below this Go trusts no RSA key.
 const SHORTEST_RSA_BITS: usize = 1024;
 /// id-mgf1 (RFC 8017, appendix B.2.1).
@@ -518,6 +569,44 @@ mod tests {
                 assert!(is_refused || (signed..signature).contains(&at), "byte {at}");
             }
         }
+    }
+
+    #[test]
+    fn bits_are_counted_from_the_first_that_is_set() {
+        for (number, expect) in [
+            (&[][..], 0),
+            (&[0, 0], 0),
+            (&[1], 1),
+            (&[0, 0x80, 0], 16),
+            (&[7, 0xff], 11),
+        ] {
+            assert_eq!(bits_of(number), expect, "{number:?}");
+        }
+    }
+
+    /// What is signed is changed as well, but a key that is none is told of first.
+    #[test]
+    fn keys_with_other_parameters() {
+        let (_, pem) = x509_parser::pem::parse_x509_pem(include_bytes!("rsa1024.csr")).unwrap();
+        let name_and_null = [0x2a, 0x86, 0x48, 0x86, 0xf7, 13, 1, 1, 1, 5, 0];
+        let places = pem.contents.windows(name_and_null.len());
+        let at = places
+            .into_iter()
+            .position(|bytes| bytes == name_and_null)
+            .unwrap();
+        // No NULL but another tag, and the tag of another class.
+        for tag in [4, 0x85] {
+            let mut other = pem.contents.clone();
+            other[at + 9] = tag;
+            check(&other, "x509: RSA key missing NULL parameters");
+        }
+        let der = request(&PKCS_ED25519);
+        let name = [6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
+        let at = der.windows(name.len()).position(|bytes| bytes == name).unwrap();
+        let mut other = der;
+        // Bits that are not used.
+        other[at + 7] = 1;
+        check(&other, "x509: wrong Ed25519 public key size");
     }
 
     #[test]
