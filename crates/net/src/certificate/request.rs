@@ -604,8 +604,9 @@ mod tests {
         let name = [6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0];
         let at = der.windows(name.len()).position(|bytes| bytes == name).unwrap();
         let mut other = der;
-        // Bits that are not used.
+        // The last bit of the key is none of it; where that is set, the parser refuses it.
         other[at + 7] = 1;
+        other[at + 7 + ED25519_BYTES] &= 0xfe;
         check(&other, "x509: wrong Ed25519 public key size");
     }
 
