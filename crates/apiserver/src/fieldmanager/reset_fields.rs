@@ -117,7 +117,10 @@ const METADATA_AND_SPEC: &[&[&str]] = &[&["metadata"], &["spec"]];
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+    use crate::test_support::{TestServer, definition};
 
     #[test]
     fn every_kind_with_a_status_resets_it() {
@@ -156,6 +159,49 @@ mod tests {
         // Their strategies have a filter, but their storage does not hand it out (pkg/registry/core/pod/storage/storage.go).
         for subresource in ["ephemeralcontainers", "resize"] {
             assert!(resets(("", "pods", subresource)).is_empty());
+        }
+    }
+
+    #[tokio::test]
+    async fn custom_kinds_do_by_their_status() {
+        let widgets = "/apis/example.com/v1/namespaces/default/widgets";
+        for (subresources, owned) in [
+            (json!({}), vec![("", vec!["f:spec", "f:status"])]),
+            (
+                json!({"status": {}}),
+                vec![("", vec!["f:spec"]), ("status", vec!["f:status"])],
+            ),
+        ] {
+            let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+            let version = json!({
+                "name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema},
+                "subresources": subresources,
+            });
+            let server = TestServer::start().await;
+            server
+                .define(&definition("widgets", "Widget", json!([version])))
+                .await;
+            let mut widget = json!({
+                "apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"},
+                "spec": {"size": 1}, "status": {"ready": 1},
+            });
+            let mut stored = server.post(widgets, &widget).await.ok();
+            if owned.len() > 1 {
+                let version = stored["metadata"]["resourceVersion"].clone();
+                widget["metadata"] = json!({"name": "w", "labels": {"a": "b"}, "resourceVersion": version});
+                widget["spec"]["size"] = json!(2);
+                stored = server.put(&format!("{widgets}/w/status"), &widget).await.ok();
+            }
+            let entries = stored["metadata"]["managedFields"].as_array().unwrap().iter();
+            let found: Vec<_> = entries
+                .map(|entry| {
+                    let fields = entry["fieldsV1"].as_object().unwrap().keys();
+                    let fields: Vec<&str> = fields.map(String::as_str).collect();
+                    let subresource = entry.get("subresource").and_then(Value::as_str);
+                    (subresource.unwrap_or_default(), fields)
+                })
+                .collect();
+            assert_eq!(found, owned, "{subresources}");
         }
     }
 }
