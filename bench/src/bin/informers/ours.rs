@@ -86,6 +86,12 @@ impl Peer for Ours {
         Ok(Some((objects.len(), seen)))
     }
 
+    fn copies(&self, namespace: &str) -> Result<Vec<Pod>> {
+        let objects = self.informer()?.lister().list_namespace(namespace);
+        let copy = |object: &Cached<Pod>| Ok(Pod::clone(&*object.object()?));
+        objects.iter().map(copy).collect()
+    }
+
     fn names(&self, namespace: &str) -> Vec<String> {
         let objects = self
             .informer()

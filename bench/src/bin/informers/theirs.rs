@@ -99,6 +99,11 @@ impl Peer for Theirs {
         Ok((pods.len(), pods.iter().map(|pod| see_object(pod)).sum()))
     }
 
+    fn copies(&self, namespace: &str) -> Result<Vec<Pod>> {
+        let pods = self.in_namespace(namespace);
+        Ok(pods.iter().map(|pod| Pod::clone(pod)).collect())
+    }
+
     fn names(&self, namespace: &str) -> Vec<String> {
         let pods = self.in_namespace(namespace);
         pods.iter().filter_map(|pod| pod.metadata.name.clone()).collect()

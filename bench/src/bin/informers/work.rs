@@ -37,6 +37,9 @@ pub trait Peer: Sized {
         Ok(None)
     }
 
+    /// Copies of all objects of a namespace, for a reader that changes them.
+    fn copies(&self, namespace: &str) -> Result<Vec<Pod>>;
+
     /// The names in a namespace.
     fn names(&self, namespace: &str) -> Vec<String>;
 
@@ -121,6 +124,15 @@ fn reads(peer: &impl Peer) -> Result<Reads> {
             times.push(elapsed * 1e3 * 1e3 / objects as f64);
         }
     }
+    let mut copied = Vec::new();
+    for namespace in (0..LISTED).map(|at| format!("team-{at:02}")) {
+        peer.list(&namespace)?;
+        let began = Instant::now();
+        let copies = peer.copies(&namespace)?;
+        let elapsed = began.elapsed().as_secs_f64();
+        ensure!(!copies.is_empty(), "nothing is in {namespace}");
+        copied.push(elapsed * 1e3 * 1e3 / copies.len() as f64);
+    }
     let (list_cold, list_warm) = (median(&mut cold), median(&mut warm));
     let list_fields = (!fields.is_empty()).then(|| median(&mut fields));
     let (mut cold, mut warm) = (Vec::new(), Vec::new());
@@ -139,7 +151,7 @@ fn reads(peer: &impl Peer) -> Result<Reads> {
     Ok(Reads {
         list_cold,
         list_warm,
-        list_copied: None,
+        list_copied: Some(median(&mut copied)),
         list_fields,
         get_cold: median(&mut cold),
         get_warm: median(&mut warm),
