@@ -50,12 +50,7 @@ impl<'p, 'v> Field<'p, 'v> {
         Self::root(name, object.get(name).unwrap_or(&NULL))
     }
 
-    /// A field of this one.
-    pub(crate) fn child<'s>(&'s self, name: &'s str) -> Field<'s, 'v> {
-        self.at(Step::Child(name), self.value.get(name).unwrap_or(&NULL))
-    }
-
-    /// The same, of which several steps may be joined by dots.
+    /// A field of this one, or of one further in: the names of several steps are joined by dots.
     pub(crate) fn get<'s>(&'s self, names: &'s str) -> Field<'s, 'v> {
         let mut names_in_turn = names.split('.');
         let value = names_in_turn.try_fold(self.value, |value, name| value.get(name));
@@ -420,19 +415,19 @@ mod tests {
     fn paths_and_values() {
         let object = json!({"spec": {"a": [{"b": "x"}], "m": {"k/v": 1}}});
         let spec = Field::of(&object, "spec");
-        let (a, m) = (spec.child("a"), spec.child("m"));
-        let paths: Vec<String> = a.items().map(|item| item.child("b").path().to_string()).collect();
+        let (a, m) = (spec.get("a"), spec.get("m"));
+        let paths: Vec<String> = a.items().map(|item| item.get("b").path().to_string()).collect();
         assert_eq!(paths, ["spec.a[0].b"]);
         let entries: Vec<(&str, String, i64)> = m
             .entries()
             .map(|(key, entry)| (key, entry.path().to_string(), entry.int()))
             .collect();
         assert_eq!(entries, [("k/v", "spec.m[k/v]".to_owned(), 1)]);
-        assert!(!spec.child("c").child("d").exists());
+        assert!(!spec.get("c").get("d").exists());
         let mut errors = Errors::new();
-        spec.child("c").child("d").required(&mut errors, "");
-        a.index(0).child("b").one_of(&mut errors, &["y"]);
-        a.index(0).child("b").within(&mut errors, 1..=2);
+        spec.get("c").get("d").required(&mut errors, "");
+        a.index(0).get("b").one_of(&mut errors, &["y"]);
+        a.index(0).get("b").within(&mut errors, 1..=2);
         m.key("k/v").within(&mut errors, 2..=3);
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(

@@ -161,7 +161,7 @@ pub(crate) fn check_requirements(
     consumer: Consumer,
     pod_claims: &BTreeSet<&str>,
 ) {
-    let (limits, requests) = (at.child("limits"), at.child("requests"));
+    let (limits, requests) = (at.get("limits"), at.get("requests"));
     for list in [&limits, &requests] {
         for (name, amount) in list.entries() {
             match consumer {
@@ -197,12 +197,12 @@ pub(crate) fn check_requirements(
     if has(is_huge_page) && !has(|name| matches!(name, "cpu" | "memory")) {
         at.forbidden(errors, "HugePages require cpu or memory");
     }
-    check_claims(errors, &at.child("claims"), pod_claims);
+    check_claims(errors, &at.get("claims"), pod_claims);
 }
 
 /// Reports huge pages that are no whole number of pages.
 pub(crate) fn check_huge_pages(errors: &mut Errors, at: &Field<'_, '_>) {
-    for list in [at.child("limits"), at.child("requests")] {
+    for list in [at.get("limits"), at.get("requests")] {
         for (name, field) in list.entries() {
             let Some(size) = name.strip_prefix("hugepages-") else {
                 continue;
@@ -225,7 +225,7 @@ pub(crate) fn check_huge_pages(errors: &mut Errors, at: &Field<'_, '_>) {
 fn check_claims(errors: &mut Errors, claims: &Field<'_, '_>, pod_claims: &BTreeSet<&str>) {
     let mut seen: BTreeSet<String> = BTreeSet::new();
     for claim in claims.items() {
-        let (name, request) = (claim.child("name").text(), claim.child("request"));
+        let (name, request) = (claim.get("name").text(), claim.get("request"));
         if name.is_empty() {
             claim.required(errors, "");
             continue;

@@ -56,7 +56,7 @@ pub(crate) fn persistent_volume(volume: &Value, old: Option<&Value>) -> Vec<Fiel
     let mut errors = volume_spec(volume);
     node_selector_values(
         &mut errors,
-        &Field::of(volume, "spec").child("nodeAffinity").child("required"),
+        &Field::of(volume, "spec").get("nodeAffinity").get("required"),
     );
     errors
 }
@@ -65,12 +65,12 @@ fn volume_spec(volume: &Value) -> Vec<FieldError> {
     let spec = Field::of(volume, "spec");
     let mut errors = Errors::new();
     check_access_modes(&mut errors, &spec, "");
-    check_capacity(&mut errors, &spec.child("capacity"));
-    spec.child("persistentVolumeReclaimPolicy")
+    check_capacity(&mut errors, &spec.get("capacity"));
+    spec.get("persistentVolumeReclaimPolicy")
         .one_of(&mut errors, &["Delete", "Recycle", "Retain"]);
-    let affinity = spec.child("nodeAffinity");
+    let affinity = spec.get("nodeAffinity");
     if affinity.exists() {
-        let required = affinity.child("required");
+        let required = affinity.get("required");
         if required.exists() {
             node_selector(&mut errors, &required);
         } else {
@@ -84,23 +84,23 @@ fn volume_spec(volume: &Value) -> Vec<FieldError> {
 /// Checks the volume of an attachment that is not stored for itself (`ValidatePersistentVolumeSpec` for inline volumes).
 pub(crate) fn inline_volume(errors: &mut Errors, spec: &Field<'_, '_>) {
     const INLINE: &str = "may not be specified in the context of inline volumes";
-    if spec.child("claimRef").exists() {
-        spec.child("claimRef").forbidden(errors, INLINE);
+    if spec.get("claimRef").exists() {
+        spec.get("claimRef").forbidden(errors, INLINE);
     }
-    if !spec.child("capacity").is_empty() {
-        spec.child("capacity").forbidden(errors, INLINE);
+    if !spec.get("capacity").is_empty() {
+        spec.get("capacity").forbidden(errors, INLINE);
     }
-    if !spec.child("csi").exists() {
+    if !spec.get("csi").exists() {
         let detail = "has to be specified in the context of inline volumes";
-        spec.child("csi").required(errors, detail);
+        spec.get("csi").required(errors, detail);
     }
     check_access_modes(errors, spec, "");
-    let policy = spec.child("persistentVolumeReclaimPolicy");
+    let policy = spec.get("persistentVolumeReclaimPolicy");
     if !matches!(policy.text(), "" | "Retain") {
         policy.forbidden(errors, "may only be Retain in the context of inline volumes");
     }
-    if spec.child("nodeAffinity").exists() {
-        spec.child("nodeAffinity").forbidden(errors, INLINE);
+    if spec.get("nodeAffinity").exists() {
+        spec.get("nodeAffinity").forbidden(errors, INLINE);
     }
     check_volume(errors, "", spec);
 }
@@ -108,27 +108,27 @@ pub(crate) fn inline_volume(errors: &mut Errors, spec: &Field<'_, '_>) {
 /// Checks what volumes have wherever they are written: a source, a class, a mode.
 fn check_volume(errors: &mut Errors, name: &str, spec: &Field<'_, '_>) {
     check_sources(errors, name, spec);
-    let policy = spec.child("persistentVolumeReclaimPolicy");
-    let host_path = spec.child("hostPath");
-    let host_path = host_path.child("path").text();
+    let policy = spec.get("persistentVolumeReclaimPolicy");
+    let host_path = spec.get("hostPath");
+    let host_path = host_path.get("path").text();
     let is_top = !host_path.is_empty()
         && host_path.starts_with('/')
         && host_path.split('/').all(|segment| matches!(segment, "" | "."));
     if is_top && policy.text() == "Recycle" {
         policy.forbidden(errors, "may not be 'recycle' for a hostPath mount of '/'");
     }
-    spec.child("storageClassName").checked_if_set(errors, subdomain);
-    spec.child("volumeMode").one_of(errors, VOLUME_MODES);
-    let class = spec.child("volumeAttributesClassName");
+    spec.get("storageClassName").checked_if_set(errors, subdomain);
+    spec.get("volumeMode").one_of(errors, VOLUME_MODES);
+    let class = spec.get("volumeAttributesClassName");
     if class.exists() {
         if class.text().is_empty() {
             class.required(errors, "an empty string is disallowed");
         } else {
             class.checked(errors, subdomain);
         }
-        if !spec.child("csi").exists() {
+        if !spec.get("csi").exists() {
             let detail = "has to be specified when using volumeAttributesClassName";
-            spec.child("csi").required(errors, detail);
+            spec.get("csi").required(errors, detail);
         }
     }
 }
@@ -160,25 +160,25 @@ fn check_not_below_zero(errors: &mut Errors, at: &Field<'_, '_>) {
 }
 
 fn check_sources(errors: &mut Errors, name: &str, spec: &Field<'_, '_>) {
-    let mut given = SOURCES.iter().filter(|(source, _)| spec.child(source).exists());
+    let mut given = SOURCES.iter().filter(|(source, _)| spec.get(source).exists());
     let Some((first, _)) = given.next() else {
         spec.required(errors, "must specify a volume type");
         return;
     };
     let place = Place::Persistent(name);
     sources::check(errors, spec, first, place);
-    if *first == "local" && !spec.child("nodeAffinity").exists() {
+    if *first == "local" && !spec.get("nodeAffinity").exists() {
         let detail = "Local volume requires node affinity";
-        spec.child("nodeAffinity").required(errors, detail);
+        spec.get("nodeAffinity").required(errors, detail);
     }
     for (_, shown) in given {
-        spec.child(shown)
+        spec.get(shown)
             .forbidden(errors, "may not specify more than 1 volume type");
     }
 }
 
 fn check_access_modes(errors: &mut Errors, spec: &Field<'_, '_>, missing: &str) {
-    let modes = spec.child("accessModes");
+    let modes = spec.get("accessModes");
     if modes.is_empty() {
         modes.required(errors, missing);
     }
@@ -197,7 +197,7 @@ fn persistent_volume_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = volume_spec(new);
     let required = |spec: &Field<'_, '_>| {
         let mut errors = Errors::new();
-        node_selector_values(&mut errors, &spec.child("nodeAffinity").child("required"));
+        node_selector_values(&mut errors, &spec.get("nodeAffinity").get("required"));
         errors
     };
     if required(&old_spec).is_empty() {
@@ -228,16 +228,16 @@ fn persistent_volume_update(new: &Value, old: &Value) -> Vec<FieldError> {
         ));
     }
     immutable_mode(&mut errors, &new_spec, &old_spec);
-    let affinity = old_spec.child("nodeAffinity");
-    if affinity.exists() && !same_but_for_stable_labels(&new_spec.child("nodeAffinity"), &affinity) {
+    let affinity = old_spec.get("nodeAffinity");
+    if affinity.exists() && !same_but_for_stable_labels(&new_spec.get("nodeAffinity"), &affinity) {
         errors.push(FieldError::invalid(
             FieldPath::new("nodeAffinity"),
-            new_spec.child("nodeAffinity").value.clone(),
+            new_spec.get("nodeAffinity").value.clone(),
             "field is immutable, except for updating from beta label to GA",
         ));
     }
-    let class = new_spec.child("volumeAttributesClassName");
-    if old_spec.child("volumeAttributesClassName").exists() && !class.exists() {
+    let class = new_spec.get("volumeAttributesClassName");
+    if old_spec.get("volumeAttributesClassName").exists() && !class.exists() {
         class.forbidden(&mut errors, "update from non-nil value to nil is forbidden");
     }
     errors
@@ -245,8 +245,8 @@ fn persistent_volume_update(new: &Value, old: &Value) -> Vec<FieldError> {
 
 /// Upstream leaves `spec` out of this path.
 fn immutable_mode(errors: &mut Errors, new: &Field<'_, '_>, old: &Field<'_, '_>) {
-    let mode = new.child("volumeMode");
-    Field::root("volumeMode", mode.value).immutable(errors, &old.child("volumeMode"));
+    let mode = new.get("volumeMode");
+    Field::root("volumeMode", mode.value).immutable(errors, &old.get("volumeMode"));
 }
 
 fn source(volume: &Value) -> Value {
@@ -317,12 +317,12 @@ enum References {
 
 /// Checks the template of the claim that an ephemeral volume makes (`ValidatePersistentVolumeClaimTemplate`).
 pub(super) fn check_claim_template(errors: &mut Errors, template: &Field<'_, '_>) {
-    let meta = template.child("metadata");
-    let (labels, annotations) = (meta.child("labels"), meta.child("annotations"));
+    let meta = template.get("metadata");
+    let (labels, annotations) = (meta.get("labels"), meta.get("annotations"));
     metadata::annotations(errors, annotations.value, "", &annotations.path());
     metadata::labels(errors, labels.value, "", &labels.path());
     for (field, _) in meta.entries() {
-        let field = meta.child(field);
+        let field = meta.get(field);
         if field.is_set()
             && !matches!(
                 field.path().as_str().rsplit('.').next(),
@@ -332,20 +332,20 @@ pub(super) fn check_claim_template(errors: &mut Errors, template: &Field<'_, '_>
             field.forbidden(errors, "cannot be set");
         }
     }
-    check_claim_spec(errors, &template.child("spec"), References::Strict);
+    check_claim_spec(errors, &template.get("spec"), References::Strict);
 }
 
 fn check_claim_spec(errors: &mut Errors, spec: &Field<'_, '_>, references: References) {
-    let modes = spec.child("accessModes");
+    let modes = spec.get("accessModes");
     if modes.is_empty() {
         modes.required(errors, "at least 1 access mode is required");
     }
-    check_selector(errors, &spec.child("selector"));
+    check_selector(errors, &spec.get("selector"));
     if !modes.is_empty() {
         check_access_modes(errors, spec, "");
     }
-    let resources = spec.child("resources");
-    let requests = resources.child("requests");
+    let resources = spec.get("resources");
+    let requests = resources.get("requests");
     // Upstream leaves the list out of this path.
     let shown = resources.key("storage");
     let storage = shown.with(requests.key("storage").value);
@@ -354,22 +354,22 @@ fn check_claim_spec(errors: &mut Errors, spec: &Field<'_, '_>, references: Refer
     } else {
         resources::check_positive(errors, &storage);
     }
-    spec.child("storageClassName").checked_if_set(errors, subdomain);
-    spec.child("volumeMode").one_of(errors, VOLUME_MODES);
+    spec.get("storageClassName").checked_if_set(errors, subdomain);
+    spec.get("volumeMode").one_of(errors, VOLUME_MODES);
     check_data_sources(errors, spec, references);
-    spec.child("volumeAttributesClassName")
+    spec.get("volumeAttributesClassName")
         .checked_if_set(errors, subdomain);
 }
 
 /// Where the first content of a volume comes from (KEP-1495, KEP-3294).
 fn check_data_sources(errors: &mut Errors, spec: &Field<'_, '_>, references: References) {
-    let (local, any) = (spec.child("dataSource"), spec.child("dataSourceRef"));
+    let (local, any) = (spec.get("dataSource"), spec.get("dataSourceRef"));
     for source in [&local, &any] {
         if !source.exists() {
             continue;
         }
-        let (kind, group) = (source.child("kind"), source.child("apiGroup"));
-        source.child("name").must_be_set(errors);
+        let (kind, group) = (source.get("kind"), source.get("apiGroup"));
+        source.get("name").must_be_set(errors);
         kind.must_be_set(errors);
         if !group.is_set() && kind.text() != "PersistentVolumeClaim" {
             let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
@@ -379,15 +379,15 @@ fn check_data_sources(errors: &mut Errors, spec: &Field<'_, '_>, references: Ref
             group.checked_if_set(errors, subdomain);
         }
     }
-    any.child("namespace").checked_if_set(errors, label);
+    any.get("namespace").checked_if_set(errors, label);
     if !local.exists() || !any.exists() {
         return;
     }
-    let detail = if any.child("namespace").is_set() {
+    let detail = if any.get("namespace").is_set() {
         "may not be specified when dataSourceRef.namespace is specified"
     } else if ["apiGroup", "kind", "name"]
         .iter()
-        .any(|field| local.child(field).value != any.child(field).value)
+        .any(|field| local.get(field).value != any.get(field).value)
     {
         "must match dataSourceRef"
     } else {
@@ -406,7 +406,7 @@ fn persistent_volume_claim_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let (new_spec, old_spec) = (Field::of(new, "spec"), Field::of(old, "spec"));
     let had_group = ["dataSource", "dataSourceRef"]
         .iter()
-        .any(|source| old_spec.child(source).child("apiGroup").exists());
+        .any(|source| old_spec.get(source).get("apiGroup").exists());
     let references = if had_group {
         References::Lenient
     } else {
@@ -415,8 +415,8 @@ fn persistent_volume_claim_update(new: &Value, old: &Value) -> Vec<FieldError> {
     check_claim_spec(&mut errors, &new_spec, references);
     let munged = munged_claim_spec(&mut errors, new, old);
     let mut fixed = old_spec.value.clone();
-    let bound_to = new_spec.child("volumeName");
-    if !old_spec.child("volumeName").is_set()
+    let bound_to = new_spec.get("volumeName");
+    if !old_spec.get("volumeName").is_set()
         && bound_to.is_set()
         && let Some(fixed) = fixed.as_object_mut()
     {
@@ -500,8 +500,8 @@ fn munged_claim_spec(errors: &mut Errors, new: &Value, old: &Value) -> Value {
 }
 
 fn check_attributes_class(errors: &mut Errors, spec: &Field<'_, '_>, old: &Value) {
-    let class = spec.child("volumeAttributesClassName");
-    let changed = class.value != Field::of(old, "spec").child("volumeAttributesClassName").value;
+    let class = spec.get("volumeAttributesClassName");
+    let changed = class.value != Field::of(old, "spec").get("volumeAttributesClassName").value;
     if !changed || old["status"]["currentVolumeAttributesClassName"].is_null() {
         return;
     }
@@ -524,21 +524,21 @@ const RESIZE_STATUSES: &[&str] = &[
 /// Checks the status that a controller reports about a claim (`ValidatePersistentVolumeClaimStatusUpdate`).
 pub(crate) fn persistent_volume_claim_status(new: &Value) -> Vec<FieldError> {
     let mut errors = Errors::new();
-    if Field::of(new, "spec").child("accessModes").is_empty() {
+    if Field::of(new, "spec").get("accessModes").is_empty() {
         errors.push(FieldError::required(FieldPath::new("Spec.accessModes"), ""));
     }
     let status = Field::of(new, "status");
-    for (_, amount) in status.child("capacity").entries() {
+    for (_, amount) in status.get("capacity").entries() {
         check_not_below_zero(&mut errors, &amount);
     }
-    let statuses = status.child("allocatedResourceStatuses");
+    let statuses = status.get("allocatedResourceStatuses");
     for (name, entry) in statuses.entries() {
         check_claim_resource(&mut errors, &statuses, name);
         if !RESIZE_STATUSES.contains(&entry.text()) {
             errors.push(FieldError::not_supported(statuses.path(), name, RESIZE_STATUSES));
         }
     }
-    let allocated = status.child("allocatedResources");
+    let allocated = status.get("allocatedResources");
     for (name, amount) in allocated.entries() {
         if check_claim_resource(&mut errors, &allocated, name) {
             check_not_below_zero(&mut errors, &amount);

@@ -16,8 +16,8 @@ pub(crate) fn pod_part(subresource: &str, pod: &Value) -> Vec<String> {
     if subresource == "status" {
         let status = Field::of(pod, "status");
         for list in ["podIPs", "hostIPs"] {
-            for address in status.child(list).items() {
-                let ip = address.child("ip");
+            for address in status.get(list).items() {
+                let ip = address.get("ip");
                 warnings.extend(ip_warning(ip.path().as_str(), ip.text()));
             }
         }
@@ -30,8 +30,8 @@ pub(crate) fn balanced_part(subresource: &str, object: &Value) -> Vec<String> {
     let mut warnings = Vec::new();
     if subresource == "status" {
         let status = Field::of(object, "status");
-        for ingress in status.child("loadBalancer").child("ingress").items() {
-            let ip = ingress.child("ip");
+        for ingress in status.get("loadBalancer").get("ingress").items() {
+            let ip = ingress.get("ip");
             if ip.is_set() {
                 warnings.extend(ip_warning(ingress.path().as_str(), ip.text()));
             }
@@ -55,7 +55,7 @@ pub(crate) fn service_account(account: &Value, old: Option<&Value>) -> Vec<Strin
 /// About a runtime class, new or changed.
 pub(crate) fn runtime_class(class: &Value, _: Option<&Value>) -> Vec<String> {
     let scheduling = Field::of(class, "scheduling");
-    let selector = scheduling.child("nodeSelector");
+    let selector = scheduling.get("nodeSelector");
     let labels = selector.entries().filter_map(|(key, _)| node_label(key));
     labels
         .map(|message| format!("{}: {message}", selector.path()))
@@ -66,8 +66,8 @@ pub(crate) fn runtime_class(class: &Value, _: Option<&Value>) -> Vec<String> {
 pub(crate) fn storage_class(class: &Value, _: Option<&Value>) -> Vec<String> {
     let mut warnings = Vec::new();
     for term in Field::of(class, "allowedTopologies").items() {
-        for expression in term.child("matchLabelExpressions").items() {
-            let key = expression.child("key");
+        for expression in term.get("matchLabelExpressions").items() {
+            let key = expression.get("key");
             warnings.extend(node_label(key.text()).map(|message| format!("{}: {message}", key.path())));
         }
     }
@@ -78,13 +78,13 @@ pub(crate) fn storage_class(class: &Value, _: Option<&Value>) -> Vec<String> {
 pub(crate) fn storage_capacity(capacity: &Value, _: Option<&Value>) -> Vec<String> {
     let mut warnings = Vec::new();
     let topology = Field::of(capacity, "nodeTopology");
-    for expression in topology.child("matchExpressions").items() {
-        let key = expression.child("key");
+    for expression in topology.get("matchExpressions").items() {
+        let key = expression.get("key");
         if let Some(message) = node_label(key.text()) {
             warnings.push(format!("{}: {} is {message}", key.path(), key.text()));
         }
     }
-    let labels = topology.child("matchLabels");
+    let labels = topology.get("matchLabels");
     for (key, _) in labels.entries() {
         // Upstream takes the label for a field.
         let path = || labels.path().child(key);
@@ -122,8 +122,8 @@ const NEVER_ASKED: &[(&str, &str)] = &[
 pub(crate) fn webhooks(configuration: &Value, _: Option<&Value>) -> Vec<String> {
     let mut warnings = Vec::new();
     for hook in Field::of(configuration, "webhooks").items() {
-        for rule in hook.child("rules").items() {
-            let (groups, resources) = (rule.child("apiGroups"), rule.child("resources"));
+        for rule in hook.get("rules").items() {
+            let (groups, resources) = (rule.get("apiGroups"), rule.get("resources"));
             if groups.texts().chain(resources.texts()).any(|text| text == "*") {
                 continue;
             }

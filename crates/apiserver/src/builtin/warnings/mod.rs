@@ -72,13 +72,13 @@ enum Values {
 }
 
 fn node_selector_term(warnings: &mut Vec<String>, term: &Field<'_, '_>, values: Values) {
-    for expression in term.child("matchExpressions").items() {
-        let key = expression.child("key");
+    for expression in term.get("matchExpressions").items() {
+        let key = expression.get("key");
         if let Some(message) = node_label(key.text()) {
             warnings.push(format!("{}: {} is {message}", key.path(), key.text()));
         }
         if values == Values::Checked {
-            for value in expression.child("values").items() {
+            for value in expression.get("values").items() {
                 for message in label_value(value.text()) {
                     warnings.push(format!(
                         "{}: {} is invalid, {message}",
@@ -112,12 +112,12 @@ pub(crate) fn service(service: &Value, _: Option<&Value>) -> Vec<String> {
             "annotation {HINTS} is deprecated, please use {MODE} instead"
         ));
     }
-    let (kind, address) = (spec.child("type"), spec.child("clusterIP"));
+    let (kind, address) = (spec.get("type"), spec.get("clusterIP"));
     if address.is_set() && address.text() != "None" {
-        addresses(&mut warnings, &spec.child("clusterIPs"));
+        addresses(&mut warnings, &spec.get("clusterIPs"));
     }
     let is_headless = kind.text() == "ClusterIP" && address.text() == "None";
-    let (balanced, external) = (spec.child("loadBalancerIP"), spec.child("externalIPs"));
+    let (balanced, external) = (spec.get("loadBalancerIP"), spec.get("externalIPs"));
     if is_headless {
         if balanced.is_set() {
             warnings.push("spec.loadBalancerIP is ignored for headless services".to_owned());
@@ -125,7 +125,7 @@ pub(crate) fn service(service: &Value, _: Option<&Value>) -> Vec<String> {
         if !external.is_empty() {
             warnings.push("spec.externalIPs is ignored for headless services".to_owned());
         }
-        if spec.child("sessionAffinity").text() != "None" {
+        if spec.get("sessionAffinity").text() != "None" {
             warnings.push("spec.SessionAffinity is ignored for headless services".to_owned());
         }
     }
@@ -139,16 +139,16 @@ pub(crate) fn service(service: &Value, _: Option<&Value>) -> Vec<String> {
     if balanced.is_set() {
         warnings.extend(ip_warning(balanced.path().as_str(), balanced.text()));
     }
-    for range in spec.child("loadBalancerSourceRanges").items() {
+    for range in spec.get("loadBalancerSourceRanges").items() {
         warnings.extend(cidr_warnings(range.path().as_str(), range.text()));
     }
     if is_named && !external.is_empty() {
         warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
     }
-    if !is_named && spec.child("externalName").is_set() {
+    if !is_named && spec.get("externalName").is_set() {
         warnings.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
     }
-    if spec.child("trafficDistribution").text() == "PreferClose" {
+    if spec.get("trafficDistribution").text() == "PreferClose" {
         warnings.push(
             "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"".to_owned(),
         );
@@ -208,27 +208,27 @@ pub(crate) fn persistent_volume(volume: &Value, _: Option<&Value>) -> Vec<String
     ];
     let mut warnings = Vec::new();
     let (meta, spec) = (Field::of(volume, "metadata"), Field::of(volume, "spec"));
-    let annotations = meta.child("annotations");
+    let annotations = meta.get("annotations");
     for (key, message) in ANNOTATIONS {
         if annotations.key(key).exists() {
             warnings.push(format!("{}: {message}", annotations.key(key).path()));
         }
     }
-    let policy = spec.child("persistentVolumeReclaimPolicy");
+    let policy = spec.get("persistentVolumeReclaimPolicy");
     if policy.text() == "Recycle" {
         warnings.push(format!(
             "{}: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.",
             policy.path()
         ));
     }
-    let affinity = spec.child("nodeAffinity");
-    let required = affinity.child("required");
-    for term in required.child("nodeSelectorTerms").items() {
+    let affinity = spec.get("nodeAffinity");
+    let required = affinity.get("required");
+    for term in required.get("nodeSelectorTerms").items() {
         node_selector_term(&mut warnings, &term, Values::Unchecked);
     }
     for (source, shown, message) in SOURCES {
-        if spec.child(source).exists() {
-            warnings.push(format!("{}: {message}", spec.child(shown).path()));
+        if spec.get(source).exists() {
+            warnings.push(format!("{}: {message}", spec.get(shown).path()));
         }
     }
     warnings
@@ -238,7 +238,7 @@ pub(crate) fn persistent_volume(volume: &Value, _: Option<&Value>) -> Vec<String
 pub(crate) fn persistent_volume_claim(claim: &Value, _: Option<&Value>) -> Vec<String> {
     let mut warnings = Vec::new();
     let meta = Field::of(claim, "metadata");
-    let annotations = meta.child("annotations");
+    let annotations = meta.get("annotations");
     let class = annotations.key(BETA_CLASS);
     if class.exists() {
         warnings.push(format!(
@@ -251,9 +251,9 @@ pub(crate) fn persistent_volume_claim(claim: &Value, _: Option<&Value>) -> Vec<S
 }
 
 fn claim_spec(warnings: &mut Vec<String>, spec: &Field<'_, '_>) {
-    let resources = spec.child("resources");
+    let resources = spec.get("resources");
     for list in ["requests", "limits"] {
-        fraction(warnings, &resources.child(list).key("storage"));
+        fraction(warnings, &resources.get(list).key("storage"));
     }
 }
 
@@ -261,13 +261,13 @@ fn claim_spec(warnings: &mut Vec<String>, spec: &Field<'_, '_>) {
 pub(crate) fn node(node: &Value, _: Option<&Value>) -> Vec<String> {
     let mut warnings = Vec::new();
     let spec = Field::of(node, "spec");
-    if spec.child("configSource").exists() {
+    if spec.get("configSource").exists() {
         warnings.push("spec.configSource: the feature is removed".to_owned());
     }
-    if spec.child("externalID").is_set() {
+    if spec.get("externalID").is_set() {
         warnings.push("spec.externalID: this field is deprecated, and is unused by Kubernetes".to_owned());
     }
-    for cidr in spec.child("podCIDRs").items() {
+    for cidr in spec.get("podCIDRs").items() {
         warnings.extend(cidr_warnings(cidr.path().as_str(), cidr.text()));
     }
     warnings
@@ -278,8 +278,8 @@ pub(crate) fn endpoints(endpoints: &Value, _: Option<&Value>) -> Vec<String> {
     let mut warnings = Vec::new();
     for subset in Field::of(endpoints, "subsets").items() {
         for list in ["addresses", "notReadyAddresses"] {
-            for address in subset.child(list).items() {
-                let ip = address.child("ip");
+            for address in subset.get(list).items() {
+                let ip = address.get("ip");
                 warnings.extend(ip_warning(ip.path().as_str(), ip.text()));
             }
         }

@@ -39,24 +39,24 @@ impl File {
 
 pub(super) fn check(warnings: &mut Vec<String>, volumes: &Field<'_, '_>) {
     for volume in volumes.items() {
-        let name = volume.child("name").text();
+        let name = volume.get("name").text();
         for (source, kind, names) in [
             ("configMap", "ConfigMap", "name"),
             ("secret", "Secret", "secretName"),
             ("downwardAPI", "DownwardAPI", ""),
         ] {
-            let source = volume.child(source);
+            let source = volume.get(source);
             let what = if names.is_empty() {
                 kind.to_owned()
             } else {
-                format!("{kind} {:?}", source.child(names).text())
+                format!("{kind} {:?}", source.get(names).text())
             };
             let files = items(&source, "");
             report(warnings, name, &what, &files);
         }
-        let projected = volume.child("projected");
+        let projected = volume.get("projected");
         let mut files = Vec::new();
-        for source in projected.child("sources").items() {
+        for source in projected.get("sources").items() {
             if !source.is_set() {
                 warnings.push(format!("volume {name:?} (Projected) has no sources provided"));
                 continue;
@@ -80,7 +80,7 @@ fn report(warnings: &mut Vec<String>, volume: &str, what: &str, files: &[File]) 
 }
 
 fn items(source: &Field<'_, '_>, what: &str) -> Vec<File> {
-    let list = source.child("items").list();
+    let list = source.get("items").list();
     list.iter()
         .map(|item| File::new(item["path"].as_str().unwrap_or_default(), what))
         .collect()
@@ -89,36 +89,36 @@ fn items(source: &Field<'_, '_>, what: &str) -> Vec<File> {
 fn projected_files(source: &Field<'_, '_>) -> Vec<File> {
     let named = |kind: &str, name: &Value| format!("{kind} {:?}", name.as_str().unwrap_or_default());
     for (field, kind) in [("configMap", "ConfigMap"), ("secret", "Secret")] {
-        let at = source.child(field);
-        if !at.child("items").is_empty() {
-            return items(&at, &named(kind, at.child("name").value));
+        let at = source.get(field);
+        if !at.get("items").is_empty() {
+            return items(&at, &named(kind, at.get("name").value));
         }
     }
-    if !source.child("downwardAPI").child("items").is_empty() {
-        return items(&source.child("downwardAPI"), "DownwardAPI");
+    if !source.get("downwardAPI").get("items").is_empty() {
+        return items(&source.get("downwardAPI"), "DownwardAPI");
     }
-    let token = source.child("serviceAccountToken");
+    let token = source.get("serviceAccountToken");
     if token.exists() {
-        return vec![File::new(token.child("path").text(), "ServiceAccountToken")];
+        return vec![File::new(token.get("path").text(), "ServiceAccountToken")];
     }
-    let bundle = source.child("clusterTrustBundle");
+    let bundle = source.get("clusterTrustBundle");
     if bundle.exists() {
-        let name = if bundle.child("name").exists() {
-            bundle.child("name")
+        let name = if bundle.get("name").exists() {
+            bundle.get("name")
         } else {
-            bundle.child("signerName")
+            bundle.get("signerName")
         };
         let what = named("ClusterTrustBundle", name.value);
-        return vec![File::new(bundle.child("path").text(), &what)];
+        return vec![File::new(bundle.get("path").text(), &what)];
     }
-    let certificate = source.child("podCertificate");
+    let certificate = source.get("podCertificate");
     [
         ("certificateChainPath", "PodCertificate chain"),
         ("keyPath", "PodCertificate key"),
         ("credentialBundlePath", "PodCertificate credential bundle"),
     ]
     .iter()
-    .filter(|(field, _)| certificate.child(field).is_set())
-    .map(|(field, what)| File::new(certificate.child(field).text(), what))
+    .filter(|(field, _)| certificate.get(field).is_set())
+    .map(|(field, what)| File::new(certificate.get(field).text(), what))
     .collect()
 }

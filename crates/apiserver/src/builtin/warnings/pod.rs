@@ -84,8 +84,8 @@ pub(super) fn template(template: &Value, path: &FieldPath) -> Vec<String> {
     let at = Field::root(path.as_str(), template);
     about(
         &mut warnings,
-        &at.child("metadata"),
-        &at.child("spec"),
+        &at.get("metadata"),
+        &at.get("spec"),
         Kind::Template,
     );
     warnings
@@ -160,54 +160,51 @@ const SOURCES: &[(&str, &str, &str)] = &[
 
 fn about(warnings: &mut Vec<String>, meta: &Field<'_, '_>, spec: &Field<'_, '_>, kind: Kind) {
     placement(warnings, spec);
-    let annotations = meta.child("annotations");
+    let annotations = meta.get("annotations");
     for (key, message) in ANNOTATIONS {
         if annotations.key(key).exists() {
             warnings.push(format!("{}: {message}", annotations.key(key).path()));
         }
     }
-    let volumes = spec.child("volumes");
+    let volumes = spec.get("volumes");
     for volume in volumes.items() {
         for (source, shown, message) in SOURCES {
-            if volume.child(source).exists() {
-                warnings.push(format!("{}: {message}", volume.child(shown).path()));
+            if volume.get(source).exists() {
+                warnings.push(format!("{}: {message}", volume.get(shown).path()));
             }
         }
-        let ephemeral = volume.child("ephemeral");
-        let template = ephemeral.child("volumeClaimTemplate");
-        claim_spec(warnings, &template.child("spec"));
+        let ephemeral = volume.get("ephemeral");
+        let template = ephemeral.get("volumeClaimTemplate");
+        claim_spec(warnings, &template.get("spec"));
     }
     paths::check(warnings, &volumes);
-    duplicates(warnings, &spec.child("hostAliases"), "ip");
-    let secrets = spec.child("imagePullSecrets");
+    duplicates(warnings, &spec.get("hostAliases"), "ip");
+    let secrets = spec.get("imagePullSecrets");
     duplicates(warnings, &secrets, "name");
     for secret in secrets.items() {
-        if !secret.child("name").is_set() {
-            warnings.push(format!(
-                "{}: invalid empty name \"\"",
-                secret.child("name").path()
-            ));
+        if !secret.get("name").is_set() {
+            warnings.push(format!("{}: invalid empty name \"\"", secret.get("name").path()));
         }
     }
     for resource in BYTES {
-        fraction(warnings, &spec.child("overhead").key(resource));
+        fraction(warnings, &spec.get("overhead").key(resource));
     }
     profiles(warnings, &annotations, spec, kind);
     each_container(spec, |container| of_container(warnings, container));
     ports::check(warnings, spec);
-    let grace = spec.child("terminationGracePeriodSeconds");
+    let grace = spec.get("terminationGracePeriodSeconds");
     if grace.int() < 0 {
         warnings.push(format!(
             "{}: must be >= 0; negative values are invalid and will be treated as 1",
             grace.path()
         ));
     }
-    selectors(warnings, &spec.child("affinity"));
-    for server in spec.child("dnsConfig").child("nameservers").items() {
+    selectors(warnings, &spec.get("affinity"));
+    for server in spec.get("dnsConfig").get("nameservers").items() {
         warnings.extend(ip_warning(server.path().as_str(), server.text()));
     }
-    for alias in spec.child("hostAliases").items() {
-        let ip = alias.child("ip");
+    for alias in spec.get("hostAliases").items() {
+        let ip = alias.get("ip");
         warnings.extend(ip_warning(ip.path().as_str(), ip.text()));
     }
 }
@@ -216,25 +213,25 @@ fn about(warnings: &mut Vec<String>, meta: &Field<'_, '_>, spec: &Field<'_, '_>,
 const BYTES: &[&str] = &["memory", "ephemeral-storage"];
 
 fn placement(warnings: &mut Vec<String>, spec: &Field<'_, '_>) {
-    for (key, entry) in spec.child("nodeSelector").entries() {
+    for (key, entry) in spec.get("nodeSelector").entries() {
         if let Some(message) = node_label(key) {
             warnings.push(format!("{}: {message}", entry.path()));
         }
     }
-    let affinity = spec.child("affinity");
-    let nodes = affinity.child("nodeAffinity");
-    let required = nodes.child("requiredDuringSchedulingIgnoredDuringExecution");
-    for term in required.child("nodeSelectorTerms").items() {
+    let affinity = spec.get("affinity");
+    let nodes = affinity.get("nodeAffinity");
+    let required = nodes.get("requiredDuringSchedulingIgnoredDuringExecution");
+    for term in required.get("nodeSelectorTerms").items() {
         node_selector_term(warnings, &term, Values::Unchecked);
     }
     for term in nodes
-        .child("preferredDuringSchedulingIgnoredDuringExecution")
+        .get("preferredDuringSchedulingIgnoredDuringExecution")
         .items()
     {
-        node_selector_term(warnings, &term.child("preference"), Values::Checked);
+        node_selector_term(warnings, &term.get("preference"), Values::Checked);
     }
-    for constraint in spec.child("topologySpreadConstraints").items() {
-        let key = constraint.child("topologyKey");
+    for constraint in spec.get("topologySpreadConstraints").items() {
+        let key = constraint.get("topologyKey");
         if let Some(message) = node_label(key.text()) {
             warnings.push(format!("{}: {} is {message}", key.path(), key.text()));
         }
@@ -243,7 +240,7 @@ fn placement(warnings: &mut Vec<String>, spec: &Field<'_, '_>) {
 }
 
 fn null_selector(warnings: &mut Vec<String>, term: &Field<'_, '_>) {
-    let selector = term.child("labelSelector");
+    let selector = term.get("labelSelector");
     if !selector.exists() {
         warnings.push(format!(
             "{}: a null labelSelector results in matching no pod",
@@ -254,18 +251,15 @@ fn null_selector(warnings: &mut Vec<String>, term: &Field<'_, '_>) {
 
 fn selectors(warnings: &mut Vec<String>, affinity: &Field<'_, '_>) {
     for kind in ["podAffinity", "podAntiAffinity"] {
-        let pods = affinity.child(kind);
-        for term in pods
-            .child("requiredDuringSchedulingIgnoredDuringExecution")
-            .items()
-        {
+        let pods = affinity.get(kind);
+        for term in pods.get("requiredDuringSchedulingIgnoredDuringExecution").items() {
             null_selector(warnings, &term);
         }
         for term in pods
-            .child("preferredDuringSchedulingIgnoredDuringExecution")
+            .get("preferredDuringSchedulingIgnoredDuringExecution")
             .items()
         {
-            null_selector(warnings, &term.child("podAffinityTerm"));
+            null_selector(warnings, &term.get("podAffinityTerm"));
         }
     }
 }
@@ -273,7 +267,7 @@ fn selectors(warnings: &mut Vec<String>, affinity: &Field<'_, '_>) {
 fn duplicates(warnings: &mut Vec<String>, list: &Field<'_, '_>, field: &str) {
     let mut seen = BTreeSet::new();
     for item in list.items() {
-        let at = item.child(field);
+        let at = item.get(field);
         if !seen.insert(at.text()) {
             warnings.push(format!("{}: duplicate {field} {:?}", at.path(), at.text()));
         }
@@ -283,13 +277,13 @@ fn duplicates(warnings: &mut Vec<String>, list: &Field<'_, '_>, field: &str) {
 /// Profiles that are given by annotation alone.
 fn profiles(warnings: &mut Vec<String>, annotations: &Field<'_, '_>, spec: &Field<'_, '_>, kind: Kind) {
     const SECCOMP: &str = "non-functional in v1.27+; use the \"seccompProfile\" field instead";
-    let has = |owner: &Field<'_, '_>, profile: &str| owner.child("securityContext").child(profile).exists();
+    let has = |owner: &Field<'_, '_>, profile: &str| owner.get("securityContext").get(profile).exists();
     let of_pod = annotations.key("seccomp.security.alpha.kubernetes.io/pod");
     if of_pod.exists() && !has(spec, "seccompProfile") {
         warnings.push(format!("{}: {SECCOMP}", of_pod.path()));
     }
     each_container(spec, |container| {
-        let name = container.child("name").text();
+        let name = container.get("name").text();
         let key = format!("container.seccomp.security.alpha.kubernetes.io/{name}");
         if annotations.key(&key).exists() && !has(container, "seccompProfile") {
             warnings.push(format!("{}: {SECCOMP}", annotations.key(&key).path()));
@@ -297,8 +291,8 @@ fn profiles(warnings: &mut Vec<String>, annotations: &Field<'_, '_>, spec: &Fiel
         let key = format!("container.apparmor.security.beta.kubernetes.io/{name}");
         let annotation = annotations.key(&key);
         let is_asked = kind == Kind::Template && annotation.exists();
-        let context = spec.child("securityContext");
-        let of_pod = context.child("appArmorProfile");
+        let context = spec.get("securityContext");
+        let of_pod = context.get("appArmorProfile");
         if is_asked && !has(container, "appArmorProfile") && !is_profile(&of_pod, annotation.text()) {
             warnings.push(format!(
                 "{}: deprecated since v1.30; use the \"appArmorProfile\" field instead",
@@ -310,7 +304,7 @@ fn profiles(warnings: &mut Vec<String>, annotations: &Field<'_, '_>, spec: &Fiel
 
 /// Whether an annotation says what the field says (`ApparmorFieldForAnnotation`).
 fn is_profile(profile: &Field<'_, '_>, annotation: &str) -> bool {
-    let (kind, path) = (profile.child("type").text(), profile.child("localhostProfile"));
+    let (kind, path) = (profile.get("type").text(), profile.get("localhostProfile"));
     match annotation {
         "unconfined" => kind == "Unconfined",
         "runtime/default" => kind == "RuntimeDefault",
@@ -321,22 +315,22 @@ fn is_profile(profile: &Field<'_, '_>, annotation: &str) -> bool {
 }
 
 fn of_container(warnings: &mut Vec<String>, container: &Field<'_, '_>) {
-    let resources = container.child("resources");
+    let resources = container.get("resources");
     for resource in BYTES {
         for list in ["limits", "requests"] {
-            fraction(warnings, &resources.child(list).key(resource));
+            fraction(warnings, &resources.get(list).key(resource));
         }
     }
     let mut seen = BTreeSet::new();
-    for variable in container.child("env").items() {
-        let (name, value) = (variable.child("name").text(), variable.child("value").text());
+    for variable in container.get("env").items() {
+        let (name, value) = (variable.get("name").text(), variable.get("value").text());
         if seen.insert(name) {
             continue;
         }
         // What builds on the value before is meant so.
         let reference = format!("$({name})");
         let builds_on = value.contains(&reference) && value != reference;
-        if variable.child("valueFrom").exists() || !builds_on {
+        if variable.get("valueFrom").exists() || !builds_on {
             warnings.push(format!(
                 "{}: hides previous definition of {name:?}, which may be dropped when using apply",
                 variable.path()

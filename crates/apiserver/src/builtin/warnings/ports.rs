@@ -15,20 +15,20 @@ struct Known<'v> {
 pub(super) fn check(warnings: &mut Vec<String>, spec: &Field<'_, '_>) {
     let mut all: BTreeMap<(i64, &str), Vec<Known<'_>>> = BTreeMap::new();
     each_container(spec, |container| {
-        for port in container.child("ports").items() {
+        for port in container.get("ports").items() {
             let path = port.path().to_string();
             let known = Known {
-                host_ip: port.child("hostIP").text(),
-                host_port: port.child("hostPort").int(),
+                host_ip: port.get("hostIP").text(),
+                host_port: port.get("hostPort").int(),
                 path,
             };
-            let (number, protocol) = (port.child("containerPort").int(), port.child("protocol").text());
+            let (number, protocol) = (port.get("containerPort").int(), port.get("protocol").text());
             if !known.host_ip.is_empty() && known.host_port == 0 {
                 // Go's notation of the port.
                 warnings.push(format!(
                     "{}: hostIP set without hostPort: {{Name:{} HostPort:0 ContainerPort:{number} Protocol:{protocol} HostIP:{}}}",
                     known.path,
-                    port.child("name").text(),
+                    port.get("name").text(),
                     known.host_ip
                 ));
             }
@@ -39,8 +39,8 @@ pub(super) fn check(warnings: &mut Vec<String>, spec: &Field<'_, '_>) {
     });
     let mut names: BTreeMap<&str, String> = BTreeMap::new();
     each_container(spec, |container| {
-        for port in container.child("ports").items() {
-            let (name, path) = (port.child("name").text(), port.path().to_string());
+        for port in container.get("ports").items() {
+            let (name, path) = (port.get("name").text(), port.path().to_string());
             if name.is_empty() {
                 continue;
             }

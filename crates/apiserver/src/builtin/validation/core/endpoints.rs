@@ -15,21 +15,21 @@ pub(crate) fn endpoints(endpoints: &Value, old: Option<&Value>) -> Vec<FieldErro
         return errors;
     }
     for subset in subsets.items() {
-        let lists = [subset.child("addresses"), subset.child("notReadyAddresses")];
+        let lists = [subset.get("addresses"), subset.get("notReadyAddresses")];
         if lists.iter().all(|list| list.is_empty()) {
             let detail = "must specify `addresses` or `notReadyAddresses`";
             subset.required(&mut errors, detail);
         }
         for address in lists.iter().flat_map(Field::items) {
-            check_ip(&mut errors, &address.child("ip"), &[]);
-            address.child("hostname").checked_if_set(&mut errors, label);
-            let node = address.child("nodeName");
+            check_ip(&mut errors, &address.get("ip"), &[]);
+            address.get("hostname").checked_if_set(&mut errors, label);
+            let node = address.get("nodeName");
             if node.exists() {
                 node.checked(&mut errors, subdomain);
             }
-            check_endpoint(&mut errors, &address.child("ip"));
+            check_endpoint(&mut errors, &address.get("ip"));
         }
-        let ports = subset.child("ports");
+        let ports = subset.get("ports");
         for port in ports.items() {
             check_port(&mut errors, &port, ports.len() > 1);
         }
@@ -38,19 +38,19 @@ pub(crate) fn endpoints(endpoints: &Value, old: Option<&Value>) -> Vec<FieldErro
 }
 
 fn check_port(errors: &mut Errors, port: &Field<'_, '_>, is_one_of_several: bool) {
-    let name = port.child("name");
+    let name = port.get("name");
     if name.is_set() {
         name.checked(errors, label);
     } else if is_one_of_several {
         name.required(errors, "");
     }
-    let number = port.child("port");
+    let number = port.get("port");
     for message in port_number(number.int()) {
         number.invalid_as(errors, number.int(), message);
     }
-    port.child("protocol")
+    port.get("protocol")
         .required_one_of(errors, &["SCTP", "TCP", "UDP"]);
-    let protocol = port.child("appProtocol");
+    let protocol = port.get("appProtocol");
     if protocol.exists() {
         protocol.checked(errors, qualified_name);
     }

@@ -11,7 +11,7 @@ pub(crate) fn namespace(namespace: &Value, old: Option<&Value>) -> Vec<FieldErro
     let mut errors = Errors::new();
     if old.is_none() {
         let spec = Field::of(namespace, "spec");
-        let finalizers = spec.child("finalizers");
+        let finalizers = spec.get("finalizers");
         for name in finalizers.texts() {
             check_finalizer(&mut errors, &finalizers, name);
         }

@@ -16,12 +16,9 @@ pub(crate) fn node(node: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let spec = Field::of(node, "spec");
     // Upstream has the taints below the metadata.
     let path = FieldPath::new("metadata.taints");
-    check_taints(
-        &mut errors,
-        &Field::root(path.as_str(), spec.child("taints").value),
-    );
+    check_taints(&mut errors, &Field::root(path.as_str(), spec.get("taints").value));
     check_status(&mut errors, node);
-    let cidrs = spec.child("podCIDRs");
+    let cidrs = spec.get("podCIDRs");
     for cidr in cidrs.items() {
         check_cidr(&mut errors, &cidr, cidr.text(), &[]);
     }
@@ -50,7 +47,7 @@ pub(crate) fn node_part(subresource: &str, new: &Value, old: &Value) -> Vec<Fiel
 fn check_taints(errors: &mut Errors, taints: &Field<'_, '_>) {
     let mut seen = BTreeSet::new();
     for taint in taints.items() {
-        let (key, value, effect) = (taint.child("key"), taint.child("value"), taint.child("effect"));
+        let (key, value, effect) = (taint.get("key"), taint.get("value"), taint.get("effect"));
         for message in qualified_name(key.text()) {
             key.invalid_as(errors, key.text(), message);
         }
@@ -70,14 +67,14 @@ fn check_taints(errors: &mut Errors, taints: &Field<'_, '_>) {
 fn check_status(errors: &mut Errors, node: &Value) {
     let status = Field::of(node, "status");
     for list in ["capacity", "allocatable"] {
-        let list = status.child(list);
+        let list = status.get(list);
         for (name, amount) in list.entries() {
             // Upstream has the name as a field here.
-            let at = list.child(name).with(amount.value);
+            let at = list.get(name).with(amount.value);
             check_amount(errors, &at, name);
         }
     }
-    let features = status.child("declaredFeatures");
+    let features = status.get("declaredFeatures");
     let mut before: Option<&str> = None;
     for feature in features.items() {
         let name = feature.text();
@@ -116,14 +113,14 @@ fn feature_fault(name: &str) -> Option<String> {
 /// What identifies a node is set once, by whoever comes first.
 fn check_update(errors: &mut Errors, new: &Value, old: &Value) {
     let (spec, status) = (Field::of(new, "spec"), Field::of(new, "status"));
-    let addresses = status.child("addresses");
+    let addresses = status.get("addresses");
     for (index, address) in addresses.items().enumerate() {
         if addresses.list()[..index].contains(address.value) {
             address.duplicate(errors);
         }
     }
-    let (before, cidrs) = (Field::of(old, "spec"), spec.child("podCIDRs"));
-    let before_cidrs = before.child("podCIDRs");
+    let (before, cidrs) = (Field::of(old, "spec"), spec.get("podCIDRs"));
+    let before_cidrs = before.get("podCIDRs");
     if !before_cidrs.is_empty() {
         let detail = "node updates may not change podCIDR except from \"\" to valid";
         if before_cidrs.len() == cidrs.len() {
@@ -138,7 +135,7 @@ fn check_update(errors: &mut Errors, new: &Value, old: &Value) {
             cidrs.forbidden(errors, detail);
         }
     }
-    let (id, old_id) = (spec.child("providerID"), before.child("providerID"));
+    let (id, old_id) = (spec.get("providerID"), before.get("providerID"));
     if old_id.is_set() && old_id.text() != id.text() {
         let detail = if id.is_set() {
             "field cannot be modified once set"
@@ -147,18 +144,18 @@ fn check_update(errors: &mut Errors, new: &Value, old: &Value) {
         };
         id.invalid_as(errors, Value::Null, detail);
     }
-    let source = spec.child("configSource");
+    let source = spec.get("configSource");
     if source.exists() {
         check_config_source(errors, &source, ConfigSource::Wanted);
     }
-    let config = status.child("config");
+    let config = status.get("config");
     for field in ["assigned", "active", "lastKnownGood"] {
-        if config.child(field).exists() {
-            check_config_source(errors, &config.child(field), ConfigSource::Reported);
+        if config.get(field).exists() {
+            check_config_source(errors, &config.get(field), ConfigSource::Reported);
         }
     }
-    if spec.child("externalID").text() != before.child("externalID").text() {
-        spec.child("externalID").forbidden(errors, "may not be updated");
+    if spec.get("externalID").text() != before.get("externalID").text() {
+        spec.get("externalID").forbidden(errors, "may not be updated");
     }
 }
 
@@ -172,13 +169,13 @@ enum ConfigSource {
 }
 
 fn check_config_source(errors: &mut Errors, source: &Field<'_, '_>, kind: ConfigSource) {
-    let map = source.child("configMap");
+    let map = source.get("configMap");
     if !map.exists() {
         source.invalid(errors, "exactly one reference subfield must be non-nil");
         return;
     }
     for field in ["uid", "resourceVersion"] {
-        let version = map.child(field);
+        let version = map.get(field);
         match kind {
             ConfigSource::Wanted if version.is_set() => {
                 version.forbidden(errors, format!("{field} must not be set in spec"));
@@ -189,7 +186,7 @@ fn check_config_source(errors: &mut Errors, source: &Field<'_, '_>, kind: Config
             }
         }
     }
-    map.child("namespace").required_checked(errors, label);
-    map.child("name").required_checked(errors, subdomain);
-    map.child("kubeletConfigKey").required_checked(errors, config_key);
+    map.get("namespace").required_checked(errors, label);
+    map.get("name").required_checked(errors, subdomain);
+    map.get("kubeletConfigKey").required_checked(errors, config_key);
 }

@@ -13,15 +13,15 @@ use serde_json::Value;
 pub(crate) fn resource_quota(quota: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let mut errors = Errors::new();
     let spec = Field::of(quota, "spec");
-    check_list(&mut errors, &spec.child("hard"));
+    check_list(&mut errors, &spec.get("hard"));
     check_scopes(&mut errors, &spec);
     check_selector(&mut errors, &spec);
     match old {
         None => errors.extend(resource_quota_status(quota)),
         Some(old) => {
-            let scopes = spec.child("scopes");
+            let scopes = spec.get("scopes");
             let (before, after): (BTreeSet<&str>, BTreeSet<&str>) = (
-                Field::of(old, "spec").child("scopes").texts().collect(),
+                Field::of(old, "spec").get("scopes").texts().collect(),
                 scopes.texts().collect(),
             );
             if before != after {
@@ -37,7 +37,7 @@ pub(crate) fn resource_quota_status(quota: &Value) -> Vec<FieldError> {
     let mut errors = Errors::new();
     let status = Field::of(quota, "status");
     for list in ["hard", "used"] {
-        check_list(&mut errors, &status.child(list));
+        check_list(&mut errors, &status.get(list));
     }
     errors
 }
@@ -84,7 +84,7 @@ fn applies(scope: &str, resource: &str) -> bool {
 
 /// How many of the resources that the quota limits a scope does not apply to.
 fn misfits(spec: &Field<'_, '_>, scope: &str) -> usize {
-    let hard = spec.child("hard");
+    let hard = spec.get("hard");
     let names = hard.entries().map(|(name, _)| name);
     names
         .filter(|name| is_quota_resource(name) && !applies(scope, name))
@@ -99,7 +99,7 @@ fn conflicts(scopes: &BTreeSet<&str>) -> usize {
 }
 
 fn check_scopes(errors: &mut Errors, spec: &Field<'_, '_>) {
-    let scopes = spec.child("scopes");
+    let scopes = spec.get("scopes");
     for scope in scopes.texts() {
         if !is_scope(scope) {
             scopes.invalid(errors, "unsupported scope");
@@ -117,13 +117,13 @@ fn check_selector(errors: &mut Errors, spec: &Field<'_, '_>) {
     const EXISTS: &str = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, \
                           ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or \
                           ResourceQuotaScopeCrossNamespacePodAffinity";
-    let selector = spec.child("scopeSelector");
-    let list = selector.child("matchExpressions");
+    let selector = spec.get("scopeSelector");
+    let list = selector.get("matchExpressions");
     let mut seen = BTreeSet::new();
     for expression in list.list() {
         // Upstream leaves the index out of these paths.
         let at = list.with(expression);
-        let (scope, operator, values) = (at.child("scopeName"), at.child("operator"), at.child("values"));
+        let (scope, operator, values) = (at.get("scopeName"), at.get("operator"), at.get("values"));
         if !is_scope(scope.text()) {
             scope.invalid_as(errors, scope.text(), "unsupported scope");
         }
@@ -155,7 +155,7 @@ fn check_selector(errors: &mut Errors, spec: &Field<'_, '_>) {
         seen.insert(scope.text());
     }
     for _ in 0..conflicts(&seen) {
-        let scopes = spec.child("scopes");
+        let scopes = spec.get("scopes");
         list.invalid_as(errors, scopes.value.clone(), "conflicting scopes");
     }
 }

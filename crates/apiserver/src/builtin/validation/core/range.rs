@@ -14,8 +14,8 @@ pub(crate) fn limit_range(range: &Value) -> Vec<FieldError> {
     let mut errors = Errors::new();
     let spec = Field::of(range, "spec");
     let mut kinds = BTreeSet::new();
-    for limit in spec.child("limits").items() {
-        let kind = limit.child("type");
+    for limit in spec.get("limits").items() {
+        let kind = limit.get("type");
         check_kind(&mut errors, &kind);
         unique(&mut errors, &mut kinds, &kind);
         check_lists(&mut errors, &limit);
@@ -40,9 +40,9 @@ fn check_kind(errors: &mut Errors, kind: &Field<'_, '_>) {
 const LISTS: &[&str] = &["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"];
 
 fn check_lists(errors: &mut Errors, limit: &Field<'_, '_>) {
-    let kind = limit.child("type").text();
+    let kind = limit.get("type").text();
     for list in LISTS {
-        let field = limit.child(list);
+        let field = limit.get(list);
         if kind == "Pod" && matches!(*list, "default" | "defaultRequest") {
             if !field.is_empty() {
                 field.forbidden(errors, "may not be specified when `type` is 'Pod'");
@@ -57,10 +57,10 @@ fn check_lists(errors: &mut Errors, limit: &Field<'_, '_>) {
             }
         }
     }
-    let has_storage = |list: &str| limit.child(list).key("storage").exists();
+    let has_storage = |list: &str| limit.get(list).key("storage").exists();
     if kind == "PersistentVolumeClaim" && !has_storage("min") && !has_storage("max") {
         let detail = "either minimum or maximum storage value is required, but neither was provided";
-        limit.child("limits").required(errors, detail);
+        limit.get("limits").required(errors, detail);
     }
 }
 
@@ -91,7 +91,7 @@ const ORDER: &[([&str; 2], [&str; 2], &str, &str)] = &[
 ];
 
 fn check_order(errors: &mut Errors, limit: &Field<'_, '_>) {
-    let is_pod = limit.child("type").text() == "Pod";
+    let is_pod = limit.get("type").text() == "Pod";
     let amounts: BTreeMap<(&str, &str), Quantity> = LISTS
         .iter()
         .filter(|list| !(is_pod && list.starts_with("default")))
@@ -106,7 +106,7 @@ fn check_order(errors: &mut Errors, limit: &Field<'_, '_>) {
     for name in names {
         let amount = |list: &str| amounts.get(&(name, list)).copied();
         let report = |errors: &mut Errors, list: &str, shown: &Quantity, detail: String| {
-            let list = limit.child(list);
+            let list = limit.get(list);
             list.key(name).invalid_as(errors, shown.to_string(), detail);
         };
         for ([low, high], [low_words, high_words], at_fault, shown) in ORDER {

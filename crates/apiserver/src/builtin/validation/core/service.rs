@@ -24,30 +24,30 @@ pub(crate) fn service(service: &Value, old: Option<&Value>) -> Vec<FieldError> {
         check_update(&mut errors, &spec, &Field::of(old, "spec"));
     }
     check_topology_annotations(&mut errors, service);
-    let kind = spec.child("type");
+    let kind = spec.get("type");
     let is_headless = is_headless(&spec);
-    let ports = spec.child("ports");
+    let ports = spec.get("ports");
     if ports.is_empty() && !is_headless && kind.text() != "ExternalName" {
         ports.required(&mut errors, "");
     }
     if is_headless && matches!(kind.text(), "NodePort" | "LoadBalancer") {
         let detail = format!("may not be set to 'None' for {} services", kind.text());
-        let addresses = spec.child("clusterIPs");
+        let addresses = spec.get("clusterIPs");
         addresses.index(0).invalid(&mut errors, detail);
     }
     if kind.text() == "ExternalName" {
         check_external_name(&mut errors, &spec);
     }
     check_ports(&mut errors, &ports, kind.text());
-    let selector = spec.child("selector");
+    let selector = spec.get("selector");
     metadata::labels(&mut errors, selector.value, "", &selector.path());
     check_affinity(&mut errors, &spec);
     let null = Value::Null;
     let old_spec = Field::root("spec", old.map_or(&null, |old| &old["spec"]));
     check_cluster_ips(&mut errors, &spec, &old_spec);
-    let external = old_spec.child("externalIPs");
+    let external = old_spec.get("externalIPs");
     let known: Vec<&str> = external.texts().collect();
-    for address in spec.child("externalIPs").items() {
+    for address in spec.get("externalIPs").items() {
         if check_ip(&mut errors, &address, &known) {
             check_endpoint(&mut errors, &address);
         }
@@ -63,7 +63,7 @@ pub(crate) fn service(service: &Value, old: Option<&Value>) -> Vec<FieldError> {
 }
 
 fn is_headless(spec: &Field<'_, '_>) -> bool {
-    let addresses = spec.child("clusterIPs");
+    let addresses = spec.get("clusterIPs");
     addresses.len() == 1 && addresses.index(0).text() == "None"
 }
 
@@ -71,7 +71,7 @@ fn check_topology_annotations(errors: &mut Errors, service: &Value) {
     const HINTS: &str = "service.kubernetes.io/topology-aware-hints";
     const MODE: &str = "service.kubernetes.io/topology-mode";
     let meta = Field::of(service, "metadata");
-    let annotations = meta.child("annotations");
+    let annotations = meta.get("annotations");
     let (hints, mode) = (annotations.key(HINTS), annotations.key(MODE));
     if hints.exists() && mode.exists() && hints.text() != mode.text() {
         let detail = format!("must match annotations[{HINTS}] when both are specified");
@@ -81,12 +81,12 @@ fn check_topology_annotations(errors: &mut Errors, service: &Value) {
 
 fn check_external_name(errors: &mut Errors, spec: &Field<'_, '_>) {
     for field in ["clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
-        if spec.child(field).is_set() {
+        if spec.get(field).is_set() {
             let detail = "may not be set for ExternalName services";
-            spec.child(field).forbidden(errors, detail);
+            spec.get(field).forbidden(errors, detail);
         }
     }
-    let at = spec.child("externalName");
+    let at = spec.get("externalName");
     let name = at.text().strip_suffix('.').unwrap_or_else(|| at.text());
     if name.is_empty() {
         at.required(errors, "");
@@ -99,27 +99,27 @@ fn check_external_name(errors: &mut Errors, spec: &Field<'_, '_>) {
 fn check_ports(errors: &mut Errors, ports: &Field<'_, '_>, kind: &str) {
     let (mut names, mut numbers, mut node_ports) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for port in ports.items() {
-        let (name, protocol) = (port.child("name"), port.child("protocol"));
+        let (name, protocol) = (port.get("name"), port.get("protocol"));
         if name.is_set() {
             name.checked(errors, label);
             unique(errors, &mut names, &name);
         } else if ports.len() > 1 {
             name.required(errors, "");
         }
-        let number = port.child("port");
+        let number = port.get("port");
         for message in port_number(number.int()) {
             number.invalid_as(errors, number.int(), message);
         }
         protocol.required_one_of(errors, &["SCTP", "TCP", "UDP"]);
-        check_port(errors, &port.child("targetPort"));
-        let application = port.child("appProtocol");
+        check_port(errors, &port.get("targetPort"));
+        let application = port.get("appProtocol");
         if application.exists() {
             application.checked(errors, qualified_name);
         }
         if !numbers.insert((protocol.text(), number.int())) {
             port.duplicate_as(errors, json!({"protocol": protocol.text(), "port": number.int()}));
         }
-        let node_port = port.child("nodePort");
+        let node_port = port.get("nodePort");
         if !node_port.is_set() {
             continue;
         }
@@ -135,13 +135,13 @@ fn check_ports(errors: &mut Errors, ports: &Field<'_, '_>, kind: &str) {
 
 fn check_affinity(errors: &mut Errors, spec: &Field<'_, '_>) {
     const WHEN: &str = "when session affinity type is ClientIP";
-    let affinity = spec.child("sessionAffinity");
+    let affinity = spec.get("sessionAffinity");
     affinity.required_one_of(errors, &["ClientIP", "None"]);
-    let config = spec.child("sessionAffinityConfig");
+    let config = spec.get("sessionAffinityConfig");
     match affinity.text() {
         "ClientIP" => {
-            let client = config.child("clientIP");
-            let seconds = client.child("timeoutSeconds");
+            let client = config.get("clientIP");
+            let seconds = client.get("timeoutSeconds");
             if let Some(missing) = [config, client, seconds].iter().find(|field| !field.exists()) {
                 missing.required(errors, WHEN);
             } else if !(1..=AFFINITY_SECONDS_MAX).contains(&seconds.int()) {
@@ -171,10 +171,10 @@ pub(crate) fn wanted_addresses(service: &Value) -> Vec<FieldError> {
 
 /// `ValidateServiceClusterIPsRelatedFields` upstream.
 fn check_cluster_ips(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, '_>) {
-    if spec.child("type").text() == "ExternalName" {
+    if spec.get("type").text() == "ExternalName" {
         return;
     }
-    let (first, all) = (spec.child("clusterIP"), spec.child("clusterIPs"));
+    let (first, all) = (spec.get("clusterIP"), spec.get("clusterIPs"));
     if first.is_set() {
         if all.is_empty() {
             all.required(errors, "");
@@ -184,15 +184,15 @@ fn check_cluster_ips(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, 
     } else if !all.is_empty() {
         all.invalid(errors, "must be empty when `clusterIP` is not specified");
     }
-    let families = spec.child("ipFamilies");
+    let families = spec.get("ipFamilies");
     let mut seen = BTreeSet::new();
     for family in families.items() {
         family.one_of(errors, &["IPv4", "IPv6"]);
         unique(errors, &mut seen, &family);
     }
-    spec.child("ipFamilyPolicy")
+    spec.get("ipFamilyPolicy")
         .one_of(errors, &["PreferDualStack", "RequireDualStack", "SingleStack"]);
-    let before = old.child("clusterIPs");
+    let before = old.get("clusterIPs");
     let before: Vec<&str> = before.texts().collect();
     let mut is_valid = true;
     for (index, address) in all.items().enumerate() {
@@ -229,11 +229,11 @@ fn check_cluster_ips(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, 
 const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
 
 fn check_source_ranges(errors: &mut Errors, service: &Value, spec: &Field<'_, '_>, old: Option<&Value>) {
-    let is_balanced = spec.child("type").text() == "LoadBalancer";
-    let ranges = spec.child("loadBalancerSourceRanges");
+    let is_balanced = spec.get("type").text() == "LoadBalancer";
+    let ranges = spec.get("loadBalancerSourceRanges");
     if !ranges.is_empty() {
         // The path is spelt so upstream.
-        let shown = spec.child("LoadBalancerSourceRanges").with(ranges.value);
+        let shown = spec.get("LoadBalancerSourceRanges").with(ranges.value);
         if !is_balanced {
             shown.forbidden(errors, ONLY_BALANCED);
         }
@@ -249,7 +249,7 @@ fn check_source_ranges(errors: &mut Errors, service: &Value, spec: &Field<'_, '_
         return;
     }
     let meta = Field::of(service, "metadata");
-    let annotations = meta.child("annotations");
+    let annotations = meta.get("annotations");
     let annotation = annotations.key(SOURCE_RANGES);
     if !annotation.exists() {
         return;
@@ -267,10 +267,10 @@ fn check_source_ranges(errors: &mut Errors, service: &Value, spec: &Field<'_, '_
 }
 
 fn check_balancer(errors: &mut Errors, spec: &Field<'_, '_>) {
-    let is_balanced = spec.child("type").text() == "LoadBalancer";
+    let is_balanced = spec.get("type").text() == "LoadBalancer";
     let (allocates, class) = (
-        spec.child("allocateLoadBalancerNodePorts"),
-        spec.child("loadBalancerClass"),
+        spec.get("allocateLoadBalancerNodePorts"),
+        spec.get("loadBalancerClass"),
     );
     if allocates.exists() && !is_balanced {
         allocates.forbidden(errors, ONLY_BALANCED);
@@ -287,24 +287,24 @@ fn check_balancer(errors: &mut Errors, spec: &Field<'_, '_>) {
 }
 
 fn needs_health_check(spec: &Field<'_, '_>) -> bool {
-    spec.child("type").text() == "LoadBalancer" && spec.child("externalTrafficPolicy").text() == "Local"
+    spec.get("type").text() == "LoadBalancer" && spec.get("externalTrafficPolicy").text() == "Local"
 }
 
 fn check_traffic(errors: &mut Errors, spec: &Field<'_, '_>) {
     const POLICIES: &[&str] = &["Cluster", "Local"];
     let (external, internal) = (
-        spec.child("externalTrafficPolicy"),
-        spec.child("internalTrafficPolicy"),
+        spec.get("externalTrafficPolicy"),
+        spec.get("internalTrafficPolicy"),
     );
-    let kind = spec.child("type").text();
+    let kind = spec.get("type").text();
     let is_external = matches!(kind, "NodePort" | "LoadBalancer")
-        || (kind == "ClusterIP" && !spec.child("externalIPs").is_empty());
+        || (kind == "ClusterIP" && !spec.get("externalIPs").is_empty());
     if is_external {
         external.required_one_of(errors, POLICIES);
     } else if external.is_set() {
         external.invalid(errors, "may only be set for externally-accessible services");
     }
-    let port = spec.child("healthCheckNodePort");
+    let port = spec.get("healthCheckNodePort");
     if !needs_health_check(spec) {
         if port.is_set() {
             let detail =
@@ -320,13 +320,13 @@ fn check_traffic(errors: &mut Errors, spec: &Field<'_, '_>) {
         internal.required(errors, "");
     }
     internal.one_of(errors, POLICIES);
-    spec.child("trafficDistribution")
+    spec.get("trafficDistribution")
         .one_of(errors, &["PreferClose", "PreferSameZone", "PreferSameNode"]);
 }
 
 /// Addresses and families that a service was given stay with it while it has any.
 fn check_update(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, '_>) {
-    let is_named = |spec: &Field<'_, '_>| spec.child("type").text() == "ExternalName";
+    let is_named = |spec: &Field<'_, '_>| spec.get("type").text() == "ExternalName";
     if !is_named(spec) && !is_named(old) {
         let (new_headless, old_headless) = (is_headless(spec), is_headless(old));
         if !(new_headless && old_headless) {
@@ -336,15 +336,15 @@ fn check_update(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, '_>) 
             check_kept(errors, spec, old, "ipFamilies", "ipFamily");
         }
     }
-    let is_balanced = |spec: &Field<'_, '_>| spec.child("type").text() == "LoadBalancer";
-    let class = spec.child("loadBalancerClass");
-    if is_balanced(spec) && is_balanced(old) && class.value != old.child("loadBalancerClass").value {
+    let is_balanced = |spec: &Field<'_, '_>| spec.get("type").text() == "LoadBalancer";
+    let class = spec.get("loadBalancerClass");
+    if is_balanced(spec) && is_balanced(old) && class.value != old.get("loadBalancerClass").value {
         class.invalid(errors, SET_ONCE);
     }
-    let port = spec.child("healthCheckNodePort");
+    let port = spec.get("healthCheckNodePort");
     if needs_health_check(spec)
         && needs_health_check(old)
-        && port.int() != old.child("healthCheckNodePort").int()
+        && port.int() != old.get("healthCheckNodePort").int()
     {
         port.forbidden(errors, super::super::IMMUTABLE);
     }
@@ -352,7 +352,7 @@ fn check_update(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, '_>) 
 
 /// `validateUpgradeDowngradeClusterIPs` and `validateUpgradeDowngradeIPFamilies` upstream: a second item may come and go.
 fn check_kept(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, '_>, list: &str, what: &str) {
-    let (after, before) = (spec.child(list), old.child(list));
+    let (after, before) = (spec.get(list), old.get(list));
     if after.len() == before.len() {
         for (index, (after_item, before_item)) in after.texts().zip(before.texts()).enumerate() {
             if after_item != before_item {
@@ -366,7 +366,7 @@ fn check_kept(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, '_>, li
     }
     let first = after.index(0);
     // Without any address there is no family either.
-    if after.len() < before.len() && spec.child("clusterIPs").is_empty() {
+    if after.len() < before.len() && spec.get("clusterIPs").is_empty() {
         first.invalid_as(
             errors,
             after.value.clone(),
@@ -374,10 +374,10 @@ fn check_kept(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, '_>, li
         );
     }
     if !after.is_empty() && !before.is_empty() && first.text() != before.index(0).text() {
-        let shown = spec.child("clusterIPs").value.clone();
+        let shown = spec.get("clusterIPs").value.clone();
         first.invalid_as(errors, shown, SET_ONCE);
     }
-    let policy = spec.child("ipFamilyPolicy");
+    let policy = spec.get("ipFamilyPolicy");
     if after.len() < before.len() && after.len() == 1 && policy.text() != "SingleStack" {
         let detail = format!("must be set to 'SingleStack' when releasing the secondary {what}");
         policy.invalid(errors, detail);
@@ -397,8 +397,8 @@ pub(crate) fn service_status(subresource: &str, new: &Value, old: &Value) -> Vec
 
 fn load_balancer(errors: &mut Errors, new: &Value, old: &Value, is_balanced: bool) {
     let status = Field::of(new, "status");
-    let balancer = status.child("loadBalancer");
-    let ingress = balancer.child("ingress");
+    let balancer = status.get("loadBalancer");
+    let ingress = balancer.get("ingress");
     if !is_balanced {
         if !ingress.is_empty() {
             let detail = "may only be used when `spec.type` is 'LoadBalancer'";
@@ -413,7 +413,7 @@ fn load_balancer(errors: &mut Errors, new: &Value, old: &Value, is_balanced: boo
         .filter_map(|ingress| ingress["ip"].as_str())
         .collect();
     for item in ingress.items() {
-        let (ip, mode, host) = (item.child("ip"), item.child("ipMode"), item.child("hostname"));
+        let (ip, mode, host) = (item.get("ip"), item.get("ipMode"), item.get("hostname"));
         if ip.is_set() {
             check_ip(errors, &ip, &known);
         }

@@ -198,7 +198,7 @@ fn check_validation(errors: &mut Errors, validation: &Field<'_, '_>) {
         expression.required(errors, "expression is not specified");
     }
     let message_expression = validation.get("messageExpression");
-    let is_blank = |node: &Field<'_, '_>| !node.text().is_empty() && node.text().trim().is_empty();
+    let is_blank = |field: &Field<'_, '_>| !field.text().is_empty() && field.text().trim().is_empty();
     if is_blank(&message_expression) {
         message_expression.invalid(errors, "must be non-empty if specified");
     }

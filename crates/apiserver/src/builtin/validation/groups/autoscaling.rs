@@ -239,8 +239,8 @@ fn check_target(errors: &mut Errors, target: &Field<'_, '_>) {
     }
 }
 
-fn parse(node: &Field<'_, '_>) -> Option<Quantity> {
-    node.text().parse().ok()
+fn parse(field: &Field<'_, '_>) -> Option<Quantity> {
+    field.text().parse().ok()
 }
 
 fn scaling_rules(errors: &mut Errors, rules: &Field<'_, '_>) {

@@ -171,9 +171,9 @@ fn completion_mode(errors: &mut Errors, spec: &Field<'_, '_>) {
     let (failed, backoff) = (spec.get("maxFailedIndexes"), spec.get("backoffLimitPerIndex"));
     if !is_indexed(spec) {
         if !mode.exists() || mode.text() == "NonIndexed" {
-            for node in [&backoff, &failed] {
-                if node.exists() {
-                    node.invalid(errors, "requires indexed completion mode");
+            for field in [&backoff, &failed] {
+                if field.exists() {
+                    field.invalid(errors, "requires indexed completion mode");
                 }
             }
         }
@@ -202,13 +202,13 @@ fn completion_mode(errors: &mut Errors, spec: &Field<'_, '_>) {
             let detail = format!("must be specified when completions is above {COMPLETIONS_SOFT_LIMIT}");
             failed.required(errors, detail);
         }
-        for node in [&parallelism, &failed] {
-            if node.int() > HIGH_COMPLETIONS_MAX {
+        for field in [&parallelism, &failed] {
+            if field.int() > HIGH_COMPLETIONS_MAX {
                 let detail = format!(
                     "must be less than or equal to {HIGH_COMPLETIONS_MAX} when completions are above \
                      {COMPLETIONS_SOFT_LIMIT} and used with backoff limit per index"
                 );
-                node.invalid(errors, detail);
+                field.invalid(errors, detail);
             }
         }
     }

@@ -57,10 +57,10 @@ pub(crate) fn lease_candidate(object: &Value, old: Option<&Value>) -> Errors {
     let spec = root.get("spec");
     spec.get("leaseName").check_given(&mut errors, "");
     let (emulation, binary) = (spec.get("emulationVersion"), spec.get("binaryVersion"));
-    let mut version = |node: &Field<'_, '_>| {
-        let version = semantic_version(node.text());
-        if version.is_none() && !node.is_empty() {
-            node.invalid(&mut errors, "must be a valid semantic version");
+    let mut version = |field: &Field<'_, '_>| {
+        let version = semantic_version(field.text());
+        if version.is_none() && !field.is_empty() {
+            field.invalid(&mut errors, "must be a valid semantic version");
         }
         version
     };

@@ -12,34 +12,34 @@ const IDENTIFIER_MAX: usize = 32;
 const DOMAIN_MAX: usize = 63;
 
 /// A name that says its domain.
-pub(super) fn fully_qualified_name(errors: &mut Errors, node: &Field<'_, '_>) {
-    identifier_name(errors, node, node.text());
-    if !node.text().contains('/') {
+pub(super) fn fully_qualified_name(errors: &mut Errors, field: &Field<'_, '_>) {
+    identifier_name(errors, field, field.text());
+    if !field.text().contains('/') {
         let detail = "a fully qualified name must be a domain and a name separated by a slash";
-        node.invalid(errors, detail);
+        field.invalid(errors, detail);
     }
 }
 
-/// A name, told of at a node that may be what it names.
-pub(super) fn identifier_name(errors: &mut Errors, node: &Field<'_, '_>, name: &str) {
+/// A name, told of at a field that may be what it names.
+pub(super) fn identifier_name(errors: &mut Errors, field: &Field<'_, '_>, name: &str) {
     let parts: Vec<&str> = name.split('/').collect();
     match parts[..] {
-        [name] => identifier(errors, node, name),
+        [name] => identifier(errors, field, name),
         [domain, name] => {
             if domain.is_empty() {
-                node.invalid_as(errors, "", "the domain must not be empty");
+                field.invalid_as(errors, "", "the domain must not be empty");
             } else {
                 if domain.len() > DOMAIN_MAX {
-                    errors.push(FieldError::too_long(node.path(), DOMAIN_MAX));
+                    errors.push(FieldError::too_long(field.path(), DOMAIN_MAX));
                 }
                 for message in subdomain(&domain.to_lowercase()) {
-                    node.invalid_as(errors, domain, message);
+                    field.invalid_as(errors, domain, message);
                 }
             }
             if name.is_empty() {
-                node.invalid_as(errors, "", "the name must not be empty");
+                field.invalid_as(errors, "", "the name must not be empty");
             } else {
-                identifier(errors, node, name);
+                identifier(errors, field, name);
             }
         }
         // Upstream lets these pass.
@@ -47,9 +47,9 @@ pub(super) fn identifier_name(errors: &mut Errors, node: &Field<'_, '_>, name: &
     }
 }
 
-fn identifier(errors: &mut Errors, node: &Field<'_, '_>, name: &str) {
+fn identifier(errors: &mut Errors, field: &Field<'_, '_>, name: &str) {
     if name.len() > IDENTIFIER_MAX {
-        errors.push(FieldError::too_long(node.path(), IDENTIFIER_MAX));
+        errors.push(FieldError::too_long(field.path(), IDENTIFIER_MAX));
     }
     let is_first = |c: char| c == '_' || c.is_ascii_alphabetic();
     let is_rest = |c: char| c == '_' || c.is_ascii_alphanumeric();
@@ -57,6 +57,6 @@ fn identifier(errors: &mut Errors, node: &Field<'_, '_>, name: &str) {
         let detail = "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric \
                       characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is \
                       '[A-Za-z_][A-Za-z0-9_]*')";
-        node.invalid_as(errors, name, detail);
+        field.invalid_as(errors, name, detail);
     }
 }

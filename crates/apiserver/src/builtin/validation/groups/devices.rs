@@ -532,12 +532,12 @@ fn check_attribute(errors: &mut Errors, attribute: &Field<'_, '_>) {
     const KINDS: &[&str] = &[
         "int", "bool", "string", "version", "ints", "bools", "strings", "versions",
     ];
-    let version = |errors: &mut Errors, node: &Field<'_, '_>| {
-        if !is_semantic_version(node.text()) {
+    let version = |errors: &mut Errors, field: &Field<'_, '_>| {
+        if !is_semantic_version(field.text()) {
             let detail = "must be a string compatible with semver.org spec 2.0.0";
-            node.invalid_as(errors, node.text(), detail);
+            field.invalid_as(errors, field.text(), detail);
         }
-        node.check_length(errors, VALUE_MAX);
+        field.check_length(errors, VALUE_MAX);
     };
     attribute.get("string").check_length(errors, VALUE_MAX);
     if attribute.get("version").exists() {

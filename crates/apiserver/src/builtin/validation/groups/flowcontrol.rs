@@ -344,11 +344,11 @@ fn check_limited(errors: &mut Errors, limited: &Field<'_, '_>) {
 }
 
 fn check_queues(errors: &mut Errors, queuing: &Field<'_, '_>) {
-    let node = |field| queuing.get(field);
-    let (length, queues, hand) = (node("queueLengthLimit"), node("queues"), node("handSize"));
-    for node in [&length, &queues, &hand] {
-        if node.int() <= 0 {
-            node.invalid_as(errors, node.int(), "must be positive");
+    let field = |name| queuing.get(name);
+    let (length, queues, hand) = (field("queueLengthLimit"), field("queues"), field("handSize"));
+    for field in [&length, &queues, &hand] {
+        if field.int() <= 0 {
+            field.invalid_as(errors, field.int(), "must be positive");
         }
     }
     if queues.int() > QUEUES_MAX {

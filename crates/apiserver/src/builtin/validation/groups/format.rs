@@ -65,16 +65,16 @@ pub(super) fn path_segment(text: &str) -> Vec<String> {
 }
 
 /// The text is there and can stand between two slashes of a URL.
-pub(super) fn given_path_segment(errors: &mut Errors, node: &Field<'_, '_>, missing: &str) {
-    if node.check_given(errors, missing) {
-        node.invalid_each(errors, path_segment(node.text()));
+pub(super) fn given_path_segment(errors: &mut Errors, field: &Field<'_, '_>, missing: &str) {
+    if field.check_given(errors, missing) {
+        field.invalid_each(errors, path_segment(field.text()));
     }
 }
 
 /// A domain, a slash and a path (`IsDomainPrefixedPath`).
-pub(super) fn domain_prefixed_path(errors: &mut Errors, node: &Field<'_, '_>) {
-    if node.check_given(errors, "") {
-        errors.extend(domain_prefixed_problems(&node.path(), node.text()));
+pub(super) fn domain_prefixed_path(errors: &mut Errors, field: &Field<'_, '_>) {
+    if field.check_given(errors, "") {
+        errors.extend(domain_prefixed_problems(&field.path(), field.text()));
     }
 }
 
@@ -98,15 +98,15 @@ pub(crate) fn domain_prefixed_problems(at: &FieldPath, text: &str) -> Errors {
 }
 
 /// A domain of at least three parts (`IsFullyQualifiedName`).
-pub(super) fn fully_qualified_name(errors: &mut Errors, node: &Field<'_, '_>) {
-    if !node.check_given(errors, "") {
+pub(super) fn fully_qualified_name(errors: &mut Errors, field: &Field<'_, '_>) {
+    if !field.check_given(errors, "") {
         return;
     }
-    let messages = subdomain(node.text());
+    let messages = subdomain(field.text());
     if !messages.is_empty() {
-        node.invalid(errors, messages.join(","));
-    } else if node.text().split('.').count() < 3 {
-        node.invalid(
+        field.invalid(errors, messages.join(","));
+    } else if field.text().split('.').count() < 3 {
+        field.invalid(
             errors,
             "should be a domain with at least three segments separated by dots",
         );
@@ -114,80 +114,81 @@ pub(super) fn fully_qualified_name(errors: &mut Errors, node: &Field<'_, '_>) {
 }
 
 /// A domain of at least two parts, with or without a dot at its end (`IsFullyQualifiedDomainName`).
-pub(super) fn fully_qualified_domain(errors: &mut Errors, node: &Field<'_, '_>) {
-    if !node.check_given(errors, "") {
+pub(super) fn fully_qualified_domain(errors: &mut Errors, field: &Field<'_, '_>) {
+    if !field.check_given(errors, "") {
         return;
     }
-    let name = node.text();
+    let name = field.text();
     let name = name.strip_suffix('.').unwrap_or(name);
     let messages = subdomain(name);
     if !messages.is_empty() {
-        return node.invalid_as(errors, name, messages.join(","));
+        return field.invalid_as(errors, name, messages.join(","));
     }
     if name.split('.').count() < 2 {
         let detail = "should be a domain with at least two segments separated by dots";
-        return node.invalid_as(errors, name, detail);
+        return field.invalid_as(errors, name, detail);
     }
     if let Some((part, messages)) = name
         .split('.')
         .map(|part| (part, label(part)))
         .find(|(_, messages)| !messages.is_empty())
     {
-        node.invalid_as(errors, part, messages.join(","));
+        field.invalid_as(errors, part, messages.join(","));
     }
 }
 
 /// A percentage as text: `25%`.
-pub(super) fn percent(node: &Field<'_, '_>) -> Option<u64> {
-    let digits = node.text().strip_suffix('%')?;
+pub(super) fn percent(field: &Field<'_, '_>) -> Option<u64> {
+    let digits = field.text().strip_suffix('%')?;
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     // More than fits is more than anything it is compared with.
     is_number.then(|| digits.parse().unwrap_or(u64::MAX))
 }
 
 /// The number of a count or a percentage, zero if it is neither (`getIntOrPercentValue`).
-pub(super) fn int_or_percent_value(node: &Field<'_, '_>) -> i64 {
-    percent(node).map_or_else(
+pub(super) fn int_or_percent_value(field: &Field<'_, '_>) -> i64 {
+    percent(field).map_or_else(
         || {
-            node.value
+            field
+                .value
                 .as_i64()
-                .unwrap_or_else(|| node.text().parse().unwrap_or(0))
+                .unwrap_or_else(|| field.text().parse().unwrap_or(0))
         },
         |percent| i64::try_from(percent).unwrap_or(i64::MAX),
     )
 }
 
 /// A count or a percentage (`ValidatePositiveIntOrPercent`).
-pub(super) fn int_or_percent(errors: &mut Errors, node: &Field<'_, '_>) {
-    if node.value.is_string() && percent(node).is_none() {
+pub(super) fn int_or_percent(errors: &mut Errors, field: &Field<'_, '_>) {
+    if field.value.is_string() && percent(field).is_none() {
         let detail = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex \
                       used for validation is '[0-9]+%')";
-        node.invalid(errors, detail);
+        field.invalid(errors, detail);
     } else {
-        node.not_negative(errors);
+        field.not_negative(errors);
     }
 }
 
 /// Not more than all (`IsNotMoreThan100Percent`).
-pub(super) fn at_most_all(errors: &mut Errors, node: &Field<'_, '_>) {
-    if percent(node).is_some_and(|percent| percent > 100) {
-        node.invalid(errors, "must not be greater than 100%");
+pub(super) fn at_most_all(errors: &mut Errors, field: &Field<'_, '_>) {
+    if percent(field).is_some_and(|percent| percent > 100) {
+        field.invalid(errors, "must not be greater than 100%");
     }
 }
 
 /// An IP address (`IsValidIP`, `IsValidIPForLegacyField`); whether it is one.
-pub(super) fn ip(errors: &mut Errors, node: &Field<'_, '_>, form: AddressForm) -> bool {
-    let messages = ip_messages(node.text(), form);
+pub(super) fn ip(errors: &mut Errors, field: &Field<'_, '_>, form: AddressForm) -> bool {
+    let messages = ip_messages(field.text(), form);
     let is_valid = messages.is_empty();
     for message in messages {
-        node.invalid_as(errors, node.text(), message);
+        field.invalid_as(errors, field.text(), message);
     }
     is_valid
 }
 
 /// A range of IP addresses (`IsValidCIDR`, `IsValidCIDRForLegacyField`).
-pub(super) fn cidr(errors: &mut Errors, node: &Field<'_, '_>, form: AddressForm) {
-    node.invalid_each(errors, cidr_messages(node.text(), form));
+pub(super) fn cidr(errors: &mut Errors, field: &Field<'_, '_>, form: AddressForm) {
+    field.invalid_each(errors, cidr_messages(field.text(), form));
 }
 
 /// A list of `metav1.Condition` (`ValidateConditions`).

@@ -337,13 +337,13 @@ fn check_endpoint(errors: &mut Errors, endpoint: &Field<'_, '_>, kind: &str) {
 }
 
 /// An address of the right family that other machines can reach.
-fn check_address(errors: &mut Errors, addresses: &Field<'_, '_>, node: &Field<'_, '_>, kind: &str) {
-    let Ok(address) = node.text().parse::<IpAddr>() else {
+fn check_address(errors: &mut Errors, addresses: &Field<'_, '_>, field: &Field<'_, '_>, kind: &str) {
+    let Ok(address) = field.text().parse::<IpAddr>() else {
         return;
     };
     if address.is_ipv4() != (kind == "IPv4") {
         let detail = format!("must be an {kind} address");
-        addresses.invalid_as(errors, node.text(), detail);
+        addresses.invalid_as(errors, field.text(), detail);
     }
     let (is_link_local, is_link_multicast) = match address {
         IpAddr::V4(address) => {
@@ -356,18 +356,18 @@ fn check_address(errors: &mut Errors, addresses: &Field<'_, '_>, node: &Field<'_
         }
     };
     if address.is_unspecified() {
-        node.invalid(errors, format!("may not be unspecified ({})", node.text()));
+        field.invalid(errors, format!("may not be unspecified ({})", field.text()));
     }
     if address.is_loopback() {
-        node.invalid(errors, "may not be in the loopback range (127.0.0.0/8, ::1/128)");
+        field.invalid(errors, "may not be in the loopback range (127.0.0.0/8, ::1/128)");
     }
     if is_link_local {
         let detail = "may not be in the link-local range (169.254.0.0/16, fe80::/10)";
-        node.invalid(errors, detail);
+        field.invalid(errors, detail);
     }
     if is_link_multicast {
         let detail = "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)";
-        node.invalid(errors, detail);
+        field.invalid(errors, detail);
     }
 }
 
@@ -390,7 +390,7 @@ pub(crate) fn endpoint_slice_warnings(object: &Value, old: Option<&Value>) -> Ve
                 endpoint
                     .get("addresses")
                     .items()
-                    .filter_map(|node| ip_warning(node.path().as_str(), node.text())),
+                    .filter_map(|field| ip_warning(field.path().as_str(), field.text())),
             );
         }
     }

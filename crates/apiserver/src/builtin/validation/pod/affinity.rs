@@ -12,32 +12,32 @@ const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
 pub(super) fn check(findings: &mut Findings, affinity: &Field<'_, '_>) {
-    let nodes = affinity.child("nodeAffinity");
-    let required = nodes.child(REQUIRED);
+    let nodes = affinity.get("nodeAffinity");
+    let required = nodes.get(REQUIRED);
     if required.exists() {
         node_selector(&mut findings.errors, &required);
         findings.relaxable(Relaxable::LabelValueInNodeAffinity, |errors| {
             node_selector_values(errors, &required);
         });
     }
-    for term in nodes.child(PREFERRED).items() {
+    for term in nodes.get(PREFERRED).items() {
         check_weight(&mut findings.errors, &term);
-        node_selector_term(&mut findings.errors, &term.child("preference"));
+        node_selector_term(&mut findings.errors, &term.get("preference"));
     }
     for kind in ["podAffinity", "podAntiAffinity"] {
-        let pods = affinity.child(kind);
-        for term in pods.child(REQUIRED).items() {
+        let pods = affinity.get(kind);
+        for term in pods.get(REQUIRED).items() {
             check_pod_term(findings, &term);
         }
-        for term in pods.child(PREFERRED).items() {
+        for term in pods.get(PREFERRED).items() {
             check_weight(&mut findings.errors, &term);
-            check_pod_term(findings, &term.child("podAffinityTerm"));
+            check_pod_term(findings, &term.get("podAffinityTerm"));
         }
     }
 }
 
 fn check_weight(errors: &mut Errors, term: &Field<'_, '_>) {
-    let weight = term.child("weight");
+    let weight = term.get("weight");
     if !(1..=100).contains(&weight.int()) {
         weight.invalid_as(errors, weight.int(), "must be in the range 1-100");
     }
@@ -45,20 +45,20 @@ fn check_weight(errors: &mut Errors, term: &Field<'_, '_>) {
 
 fn check_pod_term(findings: &mut Findings, term: &Field<'_, '_>) {
     findings.relaxable(Relaxable::LabelValueInAffinity, |errors| {
-        check_selector_values(errors, &term.child("labelSelector"));
-        check_selector_values(errors, &term.child("namespaceSelector"));
+        check_selector_values(errors, &term.get("labelSelector"));
+        check_selector_values(errors, &term.get("namespaceSelector"));
     });
     let errors = &mut findings.errors;
-    check_selector_form(errors, &term.child("labelSelector"));
-    check_selector_form(errors, &term.child("namespaceSelector"));
-    let shown = term.child("namespace");
-    for name in term.child("namespaces").texts() {
+    check_selector_form(errors, &term.get("labelSelector"));
+    check_selector_form(errors, &term.get("namespaceSelector"));
+    let shown = term.get("namespace");
+    for name in term.get("namespaces").texts() {
         for message in label(name) {
             shown.invalid_as(errors, name, message);
         }
     }
     check_label_keys(errors, term);
-    let key = term.child("topologyKey");
+    let key = term.get("topologyKey");
     if !key.is_set() {
         key.required(errors, "can not be empty");
     }
@@ -74,17 +74,17 @@ pub(crate) fn check_selector(errors: &mut Errors, selector: &Field<'_, '_>) {
 }
 
 fn check_selector_form(errors: &mut Errors, selector: &Field<'_, '_>) {
-    let labels = selector.child("matchLabels");
+    let labels = selector.get("matchLabels");
     metadata::labels(errors, labels.value, "", &labels.path());
-    for expression in selector.child("matchExpressions").items() {
+    for expression in selector.get("matchExpressions").items() {
         check_values(errors, &expression, Comparisons::None);
-        expression.child("key").checked(errors, qualified_name);
+        expression.get("key").checked(errors, qualified_name);
     }
 }
 
 fn check_selector_values(errors: &mut Errors, selector: &Field<'_, '_>) {
-    for expression in selector.child("matchExpressions").items() {
-        for value in expression.child("values").items() {
+    for expression in selector.get("matchExpressions").items() {
+        for value in expression.get("values").items() {
             value.checked(errors, label_value);
         }
     }
@@ -99,7 +99,7 @@ enum Comparisons {
 
 /// Reports an operator that is not known, and values that do not fit it.
 fn check_values(errors: &mut Errors, expression: &Field<'_, '_>, comparisons: Comparisons) {
-    let (operator, values) = (expression.child("operator"), expression.child("values"));
+    let (operator, values) = (expression.get("operator"), expression.get("values"));
     match operator.text() {
         "In" | "NotIn" => {
             if values.is_empty() {
@@ -124,7 +124,7 @@ fn check_values(errors: &mut Errors, expression: &Field<'_, '_>, comparisons: Co
 
 /// Checks a selector of nodes, but for the values of its expressions: [`node_selector_values`].
 pub(crate) fn node_selector(errors: &mut Errors, selector: &Field<'_, '_>) {
-    let terms = selector.child("nodeSelectorTerms");
+    let terms = selector.get("nodeSelectorTerms");
     if terms.is_empty() {
         terms.required(errors, "must have at least one node selector term");
     }
@@ -135,9 +135,9 @@ pub(crate) fn node_selector(errors: &mut Errors, selector: &Field<'_, '_>) {
 
 /// Checks that the values of expressions about nodes could be those of labels.
 pub(crate) fn node_selector_values(errors: &mut Errors, selector: &Field<'_, '_>) {
-    for term in selector.child("nodeSelectorTerms").items() {
-        for expression in term.child("matchExpressions").items() {
-            for value in expression.child("values").items() {
+    for term in selector.get("nodeSelectorTerms").items() {
+        for expression in term.get("matchExpressions").items() {
+            for value in expression.get("values").items() {
                 value.checked(errors, label_value);
             }
         }
@@ -146,16 +146,16 @@ pub(crate) fn node_selector_values(errors: &mut Errors, selector: &Field<'_, '_>
 
 /// Checks one term of a selector of nodes.
 pub(crate) fn node_selector_term(errors: &mut Errors, term: &Field<'_, '_>) {
-    for expression in term.child("matchExpressions").items() {
+    for expression in term.get("matchExpressions").items() {
         check_values(errors, &expression, Comparisons::Numbers);
-        let key = expression.child("key");
+        let key = expression.get("key");
         for message in qualified_name(key.text()) {
             key.invalid_as(errors, key.text(), message);
         }
     }
-    for expression in term.child("matchFields").items() {
-        let (key, operator) = (expression.child("key"), expression.child("operator"));
-        let values = expression.child("values");
+    for expression in term.get("matchFields").items() {
+        let (key, operator) = (expression.get("key"), expression.get("operator"));
+        let values = expression.get("values");
         match operator.text() {
             "In" | "NotIn" if values.len() == 1 => {}
             "In" | "NotIn" => {

@@ -18,7 +18,7 @@ const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 pub(super) fn check(findings: &mut Findings, annotations: &Field<'_, '_>, spec: &Field<'_, '_>) {
     let errors = &mut findings.errors;
-    if annotations.key(MIRROR).exists() && !spec.child("nodeName").is_set() {
+    if annotations.key(MIRROR).exists() && !spec.get("nodeName").is_set() {
         annotations
             .key(MIRROR)
             .invalid(errors, "must set spec.nodeName if mirror pod annotation is set");
@@ -33,7 +33,7 @@ pub(super) fn check(findings: &mut Findings, annotations: &Field<'_, '_>, spec: 
     let errors = &mut findings.errors;
     for (key, value) in annotations.entries() {
         if key == SECCOMP_POD || key.starts_with(SECCOMP_CONTAINER) {
-            check_seccomp(errors, &annotations.child(key), value.text());
+            check_seccomp(errors, &annotations.get(key).with(value.value), value.text());
         }
     }
     for (key, value) in annotations.entries() {
@@ -42,7 +42,7 @@ pub(super) fn check(findings: &mut Findings, annotations: &Field<'_, '_>, spec: 
         };
         let mut is_there = false;
         each_container(spec, |container| {
-            is_there |= container.child("name").text() == name;
+            is_there |= container.get("name").text() == name;
         });
         if !is_there {
             value.invalid_as(errors, name, "container not found");
@@ -69,7 +69,7 @@ fn check_tolerations_annotation(errors: &mut Errors, annotations: &Field<'_, '_>
     }
     match serde_json::from_str::<Value>(text) {
         Ok(tolerations) => {
-            let path = annotations.child(TOLERATIONS).path();
+            let path = annotations.get(TOLERATIONS).path();
             check_tolerations(errors, &Field::root(path.as_str(), &tolerations));
         }
         Err(error) => annotations.invalid_as(errors, TOLERATIONS, error.to_string()),
@@ -93,32 +93,32 @@ fn check_seccomp(errors: &mut Errors, at: &Field<'_, '_>, profile: &str) {
 
 /// Where a profile is given by annotation and by field, the two must agree.
 pub(super) fn check_profiles_match(errors: &mut Errors, meta: &Field<'_, '_>, spec: &Field<'_, '_>) {
-    let annotations = meta.child("annotations");
-    let context = spec.child("securityContext");
-    let of_pod = context.child("seccompProfile");
+    let annotations = meta.get("annotations");
+    let context = spec.get("securityContext");
+    let of_pod = context.get("seccompProfile");
     if of_pod.exists() && annotations.key(SECCOMP_POD).exists() {
         check_match(errors, &of_pod, annotations.key(SECCOMP_POD).text(), &SECCOMP);
     }
     each_container(spec, |container| {
-        let context = container.child("securityContext");
-        let key = format!("{SECCOMP_CONTAINER}{}", container.child("name").text());
-        let profile = context.child("seccompProfile");
+        let context = container.get("securityContext");
+        let key = format!("{SECCOMP_CONTAINER}{}", container.get("name").text());
+        let profile = context.get("seccompProfile");
         if profile.exists() && annotations.key(&key).exists() {
             check_match(errors, &profile, annotations.key(&key).text(), &SECCOMP);
         }
     });
-    if spec.child("os").child("name").text() == "windows" {
+    if spec.get("os").get("name").text() == "windows" {
         return;
     }
     each_container(spec, |container| {
-        let own = container.child("securityContext");
-        let own = own.child("appArmorProfile");
+        let own = container.get("securityContext");
+        let own = own.get("appArmorProfile");
         let profile = if own.exists() {
             own.value
         } else {
-            context.child("appArmorProfile").value
+            context.get("appArmorProfile").value
         };
-        let key = format!("{APP_ARMOR}{}", container.child("name").text());
+        let key = format!("{APP_ARMOR}{}", container.get("name").text());
         if !profile.is_null() && annotations.key(&key).exists() {
             let at = own.with(profile);
             check_match(errors, &at, annotations.key(&key).text(), &APP_ARMOR_WORDS);
@@ -145,7 +145,7 @@ const APP_ARMOR_WORDS: Words = Words {
 };
 
 fn check_match(errors: &mut Errors, profile: &Field<'_, '_>, annotation: &str, words: &Words) {
-    let kind = profile.child("type");
+    let kind = profile.get("type");
     let agrees = match kind.text() {
         "Unconfined" => annotation == "unconfined",
         "RuntimeDefault" => words.defaults.contains(&annotation),
@@ -156,7 +156,7 @@ fn check_match(errors: &mut Errors, profile: &Field<'_, '_>, annotation: &str, w
         kind.forbidden(errors, words.type_differs);
         return;
     }
-    let path = profile.child("localhostProfile");
+    let path = profile.get("localhostProfile");
     if kind.text() == "Localhost" && annotation.strip_prefix("localhost/") != path.value.as_str() {
         path.forbidden(errors, words.profile_differs);
     }

@@ -30,24 +30,24 @@ impl Pod<'_, '_> {
 }
 
 pub(super) fn check_all(findings: &mut Findings, pod: &Pod<'_, '_>) {
-    let containers = pod.spec.child("containers");
+    let containers = pod.spec.get("containers");
     let mut names = BTreeSet::new();
     if containers.is_empty() {
         containers.required(&mut findings.errors, "");
     }
     for container in containers.items() {
         check_common(findings, &container, pod);
-        let name = container.child("name");
+        let name = container.get("name");
         super::super::field::unique(&mut findings.errors, &mut names, &name);
         handlers::check_lifecycle_and_probes(&mut findings.errors, &container, pod);
         restart::check(&mut findings.errors, &container);
     }
     network::check_port_conflicts(&mut findings.errors, containers.items());
-    let init = pod.spec.child("initContainers");
+    let init = pod.spec.get("initContainers");
     for container in init.items() {
         check_common(findings, &container, pod);
         check_init(findings, &container, pod);
-        let name = container.child("name");
+        let name = container.get("name");
         if names.contains(name.text()) {
             name.duplicate(&mut findings.errors);
         } else if name.is_set() {
@@ -59,29 +59,29 @@ pub(super) fn check_all(findings: &mut Findings, pod: &Pod<'_, '_>) {
         network::check_port_conflicts(&mut findings.errors, list.items());
     }
     let others = names.clone();
-    for container in pod.spec.child("ephemeralContainers").items() {
+    for container in pod.spec.get("ephemeralContainers").items() {
         check_common(findings, &container, pod);
         check_image_space(&mut findings.errors, &container);
-        super::super::field::unique(&mut findings.errors, &mut names, &container.child("name"));
+        super::super::field::unique(&mut findings.errors, &mut names, &container.get("name"));
         check_ephemeral(&mut findings.errors, &container, &others);
     }
 }
 
 fn check_common(findings: &mut Findings, container: &Field<'_, '_>, pod: &Pod<'_, '_>) {
     let errors = &mut findings.errors;
-    container.child("name").required_checked(errors, label);
-    container.child("image").must_be_set(errors);
+    container.get("name").required_checked(errors, label);
+    container.get("image").must_be_set(errors);
     container
-        .child("terminationMessagePolicy")
+        .get("terminationMessagePolicy")
         .required_one_of(errors, &["File", "FallbackToLogsOnError"]);
-    network::check_ports(errors, &container.child("ports"));
+    network::check_ports(errors, &container.get("ports"));
     environment::check(errors, container);
     mounts::check_mounts(errors, container, pod.volumes);
     mounts::check_devices(errors, container, pod.volumes);
     container
-        .child("imagePullPolicy")
+        .get("imagePullPolicy")
         .required_one_of(errors, PULL_POLICIES);
-    let resources = container.child("resources");
+    let resources = container.get("resources");
     resources::check_requirements(errors, &resources, Consumer::Container, pod.claims);
     findings.relaxable(Relaxable::HugePageMultiple, |errors| {
         resources::check_huge_pages(errors, &resources);
@@ -94,7 +94,7 @@ pub(super) const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
 
 /// Space around the name of an image is let be in templates that older versions took.
 pub(super) fn check_image_space(errors: &mut Errors, container: &Field<'_, '_>) {
-    let image = container.child("image");
+    let image = container.get("image");
     if image.text().trim() != image.text() {
         image.invalid(errors, "must not have leading or trailing whitespace");
     }
@@ -102,11 +102,11 @@ pub(super) fn check_image_space(errors: &mut Errors, container: &Field<'_, '_>) 
 
 /// Which resources can change without a restart (KEP-1287).
 fn check_resize_policy(errors: &mut Errors, container: &Field<'_, '_>, pod: &Pod<'_, '_>) {
-    let list = container.child("resizePolicy");
-    let never_restarts = pod.spec.child("restartPolicy").text() == "Never";
+    let list = container.get("resizePolicy");
+    let never_restarts = pod.spec.get("restartPolicy").text() == "Never";
     let mut seen = BTreeSet::new();
     for policy in list.items() {
-        let (resource, restart) = (policy.child("resourceName"), policy.child("restartPolicy"));
+        let (resource, restart) = (policy.get("resourceName"), policy.get("restartPolicy"));
         if !seen.insert(resource.text()) {
             policy.duplicate_as(errors, resource.text());
         }
@@ -126,21 +126,21 @@ fn check_resize_policy(errors: &mut Errors, container: &Field<'_, '_>, pod: &Pod
 
 fn check_init(findings: &mut Findings, container: &Field<'_, '_>, pod: &Pod<'_, '_>) {
     restart::check(&mut findings.errors, container);
-    let is_sidecar = container.child("restartPolicy").text() == "Always";
+    let is_sidecar = container.get("restartPolicy").text() == "Always";
     if is_sidecar {
         handlers::check_lifecycle_and_probes(&mut findings.errors, container, pod);
         return;
     }
     for field in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
-        let field = container.child(field);
+        let field = container.get(field);
         if field.exists() {
             let detail = "may not be set for init containers without restartPolicy=Always";
             field.forbidden(&mut findings.errors, detail);
         }
     }
     findings.relaxable(Relaxable::InitRestartContainer, |errors| {
-        for policy in container.child("resizePolicy").items() {
-            let restart = policy.child("restartPolicy");
+        for policy in container.get("resizePolicy").items() {
+            let restart = policy.get("restartPolicy");
             if restart.text() == "RestartContainer" {
                 let detail = "must not be set to 'RestartContainer' for non-sidecar initContainers";
                 restart.invalid(errors, detail);
@@ -164,19 +164,19 @@ const NOT_EPHEMERAL: &[&str] = &[
 
 fn check_ephemeral(errors: &mut Errors, container: &Field<'_, '_>, others: &BTreeSet<&str>) {
     const DETAIL: &str = "cannot be set for an Ephemeral Container";
-    let target = container.child("targetContainerName");
+    let target = container.get("targetContainerName");
     if target.is_set() && !others.contains(target.text()) {
         target.not_found(errors, "");
     }
     for field in NOT_EPHEMERAL {
-        if container.child(field).is_set() {
-            container.child(field).forbidden(errors, DETAIL);
+        if container.get(field).is_set() {
+            container.get(field).forbidden(errors, DETAIL);
         }
     }
-    for mount in container.child("volumeMounts").items() {
+    for mount in container.get("volumeMounts").items() {
         for field in ["subPath", "subPathExpr"] {
-            if mount.child(field).is_set() {
-                mount.child(field).forbidden(errors, DETAIL);
+            if mount.get(field).is_set() {
+                mount.get(field).forbidden(errors, DETAIL);
             }
         }
     }

@@ -8,28 +8,26 @@ use super::super::names::{
 };
 
 pub(super) fn check(errors: &mut Errors, container: &Field<'_, '_>) {
-    for variable in container.child("env").items() {
+    for variable in container.get("env").items() {
         variable
-            .child("name")
+            .get("name")
             .required_checked(errors, environment_variable);
-        let source = variable.child("valueFrom");
+        let source = variable.get("valueFrom");
         if source.exists() {
-            check_source(errors, &source, variable.child("value").is_set());
+            check_source(errors, &source, variable.get("value").is_set());
         }
     }
-    let list = container.child("envFrom");
+    let list = container.get("envFrom");
     for source in list.items() {
-        source
-            .child("prefix")
-            .checked_if_set(errors, environment_variable);
+        source.get("prefix").checked_if_set(errors, environment_variable);
         let mut given = 0;
         for reference in ["configMapRef", "secretRef"] {
-            let reference = source.child(reference);
+            let reference = source.get(reference);
             if reference.exists() {
                 given += 1;
                 // Upstream checks the name as a prefix of one.
                 reference
-                    .child("name")
+                    .get("name")
                     .required_checked(errors, |name| NameRule::Subdomain.check(name, NameUse::Prefix));
             }
         }
@@ -60,26 +58,26 @@ fn check_source(errors: &mut Errors, source: &Field<'_, '_>, has_value: bool) {
         given += u32::from(field.exists());
         field.exists()
     };
-    let field = source.child("fieldRef");
+    let field = source.get("fieldRef");
     if is_given(&field) {
         check_field_ref(errors, &field, ENV_FIELDS);
     }
-    let resource = source.child("resourceFieldRef");
+    let resource = source.get("resourceFieldRef");
     if is_given(&resource) {
         check_resource_ref(errors, &resource, Place::Environment);
     }
     for key in ["configMapKeyRef", "secretKeyRef"] {
-        let reference = source.child(key);
+        let reference = source.get(key);
         if is_given(&reference) {
-            reference.child("name").checked(errors, subdomain);
-            reference.child("key").required_checked(errors, config_key);
+            reference.get("name").checked(errors, subdomain);
+            reference.get("key").required_checked(errors, config_key);
         }
     }
-    let file = source.child("fileKeyRef");
+    let file = source.get("fileKeyRef");
     if is_given(&file) {
-        file.child("key").required_checked(errors, environment_variable);
-        file.child("volumeName").required_checked(errors, label);
-        file.child("path").required_checked(errors, no_backsteps);
+        file.get("key").required_checked(errors, environment_variable);
+        file.get("volumeName").required_checked(errors, label);
+        file.get("path").required_checked(errors, no_backsteps);
     }
     let detail = match given {
         0 => {
@@ -112,7 +110,7 @@ const POD_FIELDS: &[&str] = &[
 
 /// Checks a reference to a field of the pod, which must be one of `supported` or one label or annotation.
 pub(super) fn check_field_ref(errors: &mut Errors, reference: &Field<'_, '_>, supported: &[&str]) {
-    let (version, path) = (reference.child("apiVersion"), reference.child("fieldPath"));
+    let (version, path) = (reference.get("apiVersion"), reference.get("fieldPath"));
     if !version.must_be_set(errors) || !path.must_be_set(errors) {
         return;
     }
@@ -185,7 +183,7 @@ const BYTE_DIVISORS: &[&str] = &[
 ];
 
 pub(super) fn check_resource_ref(errors: &mut Errors, reference: &Field<'_, '_>, place: Place) {
-    let (container, resource) = (reference.child("containerName"), reference.child("resource"));
+    let (container, resource) = (reference.get("containerName"), reference.get("resource"));
     let name = resource.text();
     let is_huge_page = name.starts_with("requests.hugepages-") || name.starts_with("limits.hugepages-");
     if place == Place::Volume && !container.is_set() {
@@ -195,7 +193,7 @@ pub(super) fn check_resource_ref(errors: &mut Errors, reference: &Field<'_, '_>,
     } else if !RESOURCES.contains(&name) && !is_huge_page {
         resource.not_supported(errors, RESOURCES);
     }
-    let divisor = reference.child("divisor");
+    let divisor = reference.get("divisor");
     let Some(amount) = divisor.quantity().filter(|amount| !amount.is_zero()) else {
         return;
     };

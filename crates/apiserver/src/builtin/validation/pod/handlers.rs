@@ -8,21 +8,21 @@ use super::container::Pod;
 use serde_json::Value;
 
 pub(super) fn check_lifecycle_and_probes(errors: &mut Errors, container: &Field<'_, '_>, pod: &Pod<'_, '_>) {
-    let lifecycle = container.child("lifecycle");
+    let lifecycle = container.get("lifecycle");
     for hook in ["postStart", "preStop"] {
-        let hook = lifecycle.child(hook);
+        let hook = lifecycle.get(hook);
         if hook.exists() {
             check_handler(errors, &hook, HOOKS, pod);
         }
     }
     for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
-        let probe = container.child(name);
+        let probe = container.get(name);
         if !probe.exists() {
             continue;
         }
         check_probe(errors, &probe, pod);
-        let grace = probe.child("terminationGracePeriodSeconds");
-        let threshold = probe.child("successThreshold");
+        let grace = probe.get("terminationGracePeriodSeconds");
+        let threshold = probe.get("successThreshold");
         if name == "readinessProbe" {
             if grace.exists() {
                 grace.invalid(errors, "must not be set for readinessProbes");
@@ -42,9 +42,9 @@ fn check_probe(errors: &mut Errors, probe: &Field<'_, '_>, pod: &Pod<'_, '_>) {
         "successThreshold",
         "failureThreshold",
     ] {
-        probe.child(field).not_negative(errors);
+        probe.get(field).not_negative(errors);
     }
-    let grace = probe.child("terminationGracePeriodSeconds");
+    let grace = probe.get("terminationGracePeriodSeconds");
     if grace.exists() && grace.int() <= 0 {
         grace.invalid(errors, "must be greater than 0");
     }
@@ -58,7 +58,7 @@ const HOOKS: &[&str] = &["exec", "httpGet", "tcpSocket", "sleep"];
 fn check_handler(errors: &mut Errors, at: &Field<'_, '_>, kinds: &[&str], pod: &Pod<'_, '_>) {
     let mut is_first = true;
     for kind in kinds {
-        let handler = at.child(kind);
+        let handler = at.get(kind);
         if !handler.exists() {
             continue;
         }
@@ -69,11 +69,11 @@ fn check_handler(errors: &mut Errors, at: &Field<'_, '_>, kinds: &[&str], pod: &
         is_first = false;
         match *kind {
             "exec" => {
-                handler.child("command").must_be_set(errors);
+                handler.get("command").must_be_set(errors);
             }
             "httpGet" => check_http(errors, &handler),
             "sleep" => check_sleep(errors, &handler, pod),
-            _ => check_port(errors, &handler.child("port")),
+            _ => check_port(errors, &handler.get("port")),
         }
     }
     if is_first {
@@ -82,13 +82,13 @@ fn check_handler(errors: &mut Errors, at: &Field<'_, '_>, kinds: &[&str], pod: &
 }
 
 fn check_http(errors: &mut Errors, http: &Field<'_, '_>) {
-    http.child("path").must_be_set(errors);
-    check_port(errors, &http.child("port"));
+    http.get("path").must_be_set(errors);
+    check_port(errors, &http.get("port"));
     let schemes = ["HTTP", "HTTPS"];
-    if !schemes.contains(&http.child("scheme").text()) {
-        http.child("scheme").not_supported(errors, &schemes);
+    if !schemes.contains(&http.get("scheme").text()) {
+        http.get("scheme").not_supported(errors, &schemes);
     }
-    let headers = http.child("httpHeaders");
+    let headers = http.get("httpHeaders");
     for header in headers.list() {
         let name = header["name"].as_str().unwrap_or_default();
         for message in http_header_name(name) {
@@ -98,7 +98,7 @@ fn check_http(errors: &mut Errors, http: &Field<'_, '_>) {
 }
 
 fn check_sleep(errors: &mut Errors, sleep: &Field<'_, '_>, pod: &Pod<'_, '_>) {
-    let seconds = sleep.child("seconds").int();
+    let seconds = sleep.get("seconds").int();
     if let Some(grace) = pod
         .grace_period()
         .filter(|grace| !(0..=*grace).contains(&seconds))

@@ -110,13 +110,13 @@ pub(crate) fn pod(pod: &Value, old: Option<&Value>) -> Vec<FieldError> {
 fn create(pod: &Value) -> Vec<FieldError> {
     let spec = Field::of(pod, "spec");
     let mut errors = metadata_and_spec(pod).errors;
-    if !spec.child("ephemeralContainers").is_empty() {
-        spec.child("ephemeralContainers")
+    if !spec.get("ephemeralContainers").is_empty() {
+        spec.get("ephemeralContainers")
             .forbidden(&mut errors, "cannot be set on create");
     }
-    if spec.child("nodeName").is_set() && !spec.child("schedulingGates").is_empty() {
+    if spec.get("nodeName").is_set() && !spec.get("schedulingGates").is_empty() {
         let detail = "cannot be set until all schedulingGates have been cleared";
-        spec.child("nodeName").forbidden(&mut errors, detail);
+        spec.get("nodeName").forbidden(&mut errors, detail);
     }
     annotations::check_profiles_match(&mut errors, &Field::of(pod, "metadata"), &spec);
     errors
@@ -126,22 +126,22 @@ fn create(pod: &Value) -> Vec<FieldError> {
 pub(super) fn metadata_and_spec(pod: &Value) -> Findings {
     let mut findings = Findings::default();
     let (meta, spec) = (Field::of(pod, "metadata"), Field::of(pod, "spec"));
-    annotations::check(&mut findings, &meta.child("annotations"), &spec);
+    annotations::check(&mut findings, &meta.get("annotations"), &spec);
     spec::check(&mut findings, &spec, Owner::Pod(meta.value));
     let errors = &mut findings.errors;
-    if !spec.child("serviceAccountName").is_set() {
-        for volume in spec.child("volumes").items() {
-            for source in volume.child("projected").child("sources").items() {
-                let token = source.child("serviceAccountToken");
+    if !spec.get("serviceAccountName").is_set() {
+        for volume in spec.get("volumes").items() {
+            for source in volume.get("projected").get("sources").items() {
+                let token = source.get("serviceAccountToken");
                 if token.exists() {
                     token.forbidden(errors, "must not be specified when serviceAccountName is not set");
                 }
             }
         }
     }
-    spec.child("terminationGracePeriodSeconds").not_negative(errors);
+    spec.get("terminationGracePeriodSeconds").not_negative(errors);
     for list in ["containers", "initContainers"] {
-        for item in spec.child(list).items() {
+        for item in spec.get(list).items() {
             container::check_image_space(errors, &item);
         }
     }
@@ -157,9 +157,9 @@ pub(crate) fn template_object(object: &Value) -> Vec<FieldError> {
 pub(crate) fn template(template: &Value, path: &FieldPath) -> Vec<FieldError> {
     let mut findings = Findings::default();
     let at = Field::root(path.as_str(), template);
-    let (meta, spec) = (at.child("metadata"), at.child("spec"));
+    let (meta, spec) = (at.get("metadata"), at.get("spec"));
     // Upstream leaves `metadata` out of these paths.
-    let (labels, notes) = (at.child("labels"), at.child("annotations"));
+    let (labels, notes) = (at.get("labels"), at.get("annotations"));
     metadata::labels(&mut findings.errors, template, "/metadata/labels", &labels.path());
     metadata::annotations(
         &mut findings.errors,
@@ -167,14 +167,14 @@ pub(crate) fn template(template: &Value, path: &FieldPath) -> Vec<FieldError> {
         "/metadata/annotations",
         &notes.path(),
     );
-    let annotations = notes.with(meta.child("annotations").value);
+    let annotations = notes.with(meta.get("annotations").value);
     annotations::check(&mut findings, &annotations, &spec);
     spec::check(&mut findings, &spec, Owner::Template);
     let mut errors = findings.errors;
     annotations::check_profiles_match(&mut errors, &meta, &spec);
-    if !spec.child("ephemeralContainers").is_empty() {
+    if !spec.get("ephemeralContainers").is_empty() {
         let detail = "ephemeral containers not allowed in pod template";
-        spec.child("ephemeralContainers").forbidden(&mut errors, detail);
+        spec.get("ephemeralContainers").forbidden(&mut errors, detail);
     }
     errors
 }
@@ -192,7 +192,7 @@ pub(crate) fn part(subresource: &str, new: &Value, old: &Value) -> Vec<FieldErro
 /// Calls `visit` with every container of a specification, in upstream's order (`VisitContainersWithPath`).
 pub(crate) fn each_container<'v>(spec: &Field<'_, 'v>, mut visit: impl FnMut(&Field<'_, 'v>)) {
     for list in ["initContainers", "containers", "ephemeralContainers"] {
-        for container in spec.child(list).items() {
+        for container in spec.get(list).items() {
             visit(&container);
         }
     }

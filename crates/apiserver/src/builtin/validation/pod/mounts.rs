@@ -23,11 +23,11 @@ fn taken<'v>(list: &Field<'_, 'v>, path: &str) -> (BTreeSet<&'v str>, BTreeSet<&
 }
 
 pub(super) fn check_mounts(errors: &mut Errors, container: &Field<'_, '_>, volumes: &Volumes<'_>) {
-    let (mounts, devices) = (container.child("volumeMounts"), container.child("volumeDevices"));
+    let (mounts, devices) = (container.get("volumeMounts"), container.get("volumeDevices"));
     let (device_names, device_paths) = taken(&devices, "devicePath");
     let mut paths = BTreeSet::new();
     for mount in mounts.items() {
-        let (name, path) = (mount.child("name"), mount.child("mountPath"));
+        let (name, path) = (mount.get("name"), mount.get("mountPath"));
         name.must_be_set(errors);
         if !volumes.contains_key(name.text()) {
             name.not_found(errors, "");
@@ -49,14 +49,14 @@ pub(super) fn check_mounts(errors: &mut Errors, container: &Field<'_, '_>, volum
 }
 
 fn check_sub_path(errors: &mut Errors, mounts: &Field<'_, '_>, mount: &Field<'_, '_>) {
-    let (path, expression) = (mount.child("subPath"), mount.child("subPathExpr"));
+    let (path, expression) = (mount.get("subPath"), mount.get("subPathExpr"));
     if path.is_set() && expression.is_set() {
         expression.invalid(errors, "subPathExpr and subPath are mutually exclusive");
     }
     for (field, name) in [(path, "subPath"), (expression, "subPathExpr")] {
         if field.is_set() {
             // Upstream leaves the index out of these paths.
-            check_descending(errors, &mounts.child(name).with(field.value));
+            check_descending(errors, &mounts.get(name).with(field.value));
         }
     }
 }
@@ -81,35 +81,35 @@ fn check_propagation(
     mount: &Field<'_, '_>,
     container: &Field<'_, '_>,
 ) {
-    let value = mount.child("mountPropagation").value;
+    let value = mount.get("mountPropagation").value;
     if value.is_null() {
         return;
     }
-    let shown = mounts.child("mountPropagation");
+    let shown = mounts.get("mountPropagation");
     let propagation = shown.with(value);
     propagation.one_of(errors, &["Bidirectional", "HostToContainer", "None"]);
-    let context = container.child("securityContext");
-    if propagation.text() == "Bidirectional" && !context.child("privileged").is_true() {
+    let context = container.get("securityContext");
+    if propagation.text() == "Bidirectional" && !context.get("privileged").is_true() {
         let detail = "Bidirectional mount propagation is available only to privileged containers";
         propagation.forbidden(errors, detail);
     }
 }
 
 fn check_recursive_read_only(errors: &mut Errors, mounts: &Field<'_, '_>, mount: &Field<'_, '_>) {
-    let value = mount.child("recursiveReadOnly").value;
+    let value = mount.get("recursiveReadOnly").value;
     if value.is_null() {
         return;
     }
-    let shown = mounts.child("recursiveReadOnly");
+    let shown = mounts.get("recursiveReadOnly");
     let mode = shown.with(value);
     mode.one_of(errors, &["Disabled", "Enabled", "IfPossible"]);
     if !matches!(mode.text(), "Enabled" | "IfPossible") {
         return;
     }
-    if !mount.child("readOnly").is_true() {
+    if !mount.get("readOnly").is_true() {
         mode.forbidden(errors, "may only be specified when readOnly is true");
     }
-    let propagation = mount.child("mountPropagation");
+    let propagation = mount.get("mountPropagation");
     if propagation.exists() && propagation.text() != "None" {
         let detail = "may only be specified when mountPropagation is None or not specified";
         mode.forbidden(errors, detail);
@@ -117,11 +117,11 @@ fn check_recursive_read_only(errors: &mut Errors, mounts: &Field<'_, '_>, mount:
 }
 
 pub(super) fn check_devices(errors: &mut Errors, container: &Field<'_, '_>, volumes: &Volumes<'_>) {
-    let (mounts, devices) = (container.child("volumeMounts"), container.child("volumeDevices"));
+    let (mounts, devices) = (container.get("volumeMounts"), container.get("volumeDevices"));
     let (mount_names, mount_paths) = taken(&mounts, "mountPath");
     let (mut names, mut paths) = (BTreeSet::new(), BTreeSet::new());
     for device in devices.items() {
-        let (name, path) = (device.child("name"), device.child("devicePath"));
+        let (name, path) = (device.get("name"), device.get("devicePath"));
         name.must_be_set(errors);
         if name.is_set() && names.contains(name.text()) {
             name.invalid(errors, "must be unique");

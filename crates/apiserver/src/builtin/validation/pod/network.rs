@@ -12,7 +12,7 @@ const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
 pub(super) fn check_ports(errors: &mut Errors, ports: &Field<'_, '_>) {
     let mut names = BTreeSet::new();
     for port in ports.items() {
-        let name = port.child("name");
+        let name = port.get("name");
         if name.is_set() {
             let messages = port_name(name.text());
             if messages.is_empty() {
@@ -20,14 +20,14 @@ pub(super) fn check_ports(errors: &mut Errors, ports: &Field<'_, '_>) {
             }
             name.invalid_each(errors, messages);
         }
-        let (inside, outside) = (port.child("containerPort"), port.child("hostPort"));
+        let (inside, outside) = (port.get("containerPort"), port.get("hostPort"));
         if inside.must_be_set(errors) {
             check_number(errors, &inside);
         }
         if outside.is_set() {
             check_number(errors, &outside);
         }
-        port.child("protocol").required_one_of(errors, PROTOCOLS);
+        port.get("protocol").required_one_of(errors, PROTOCOLS);
     }
 }
 
@@ -44,12 +44,12 @@ pub(super) fn check_port_conflicts<'p, 'v: 'p>(
 ) {
     let mut seen = BTreeSet::new();
     for container in containers {
-        for port in container.child("ports").items() {
-            let number = port.child("hostPort");
+        for port in container.get("ports").items() {
+            let number = port.get("hostPort");
             if !number.is_set() {
                 continue;
             }
-            let (protocol, ip) = (port.child("protocol"), port.child("hostIP"));
+            let (protocol, ip) = (port.get("protocol"), port.get("hostIP"));
             let key = format!("{}/{}/{}", protocol.text(), ip.text(), number.int());
             if seen.contains(&key) {
                 number.duplicate_as(errors, key);
@@ -62,12 +62,12 @@ pub(super) fn check_port_conflicts<'p, 'v: 'p>(
 
 /// With the host's network a container's port is one of the host.
 pub(super) fn check_host_ports(errors: &mut Errors, spec: &Field<'_, '_>, owner: Owner<'_>) {
-    if !spec.child("hostNetwork").is_true() {
+    if !spec.get("hostNetwork").is_true() {
         return;
     }
-    for container in spec.child("containers").items() {
-        for port in container.child("ports").items() {
-            let (outside, inside) = (port.child("hostPort"), port.child("containerPort"));
+    for container in spec.get("containers").items() {
+        for port in container.get("ports").items() {
+            let (outside, inside) = (port.get("hostPort"), port.get("containerPort"));
             let is_checked = outside.is_set() || matches!(owner, Owner::Pod(_));
             if is_checked && outside.int() != inside.int() {
                 let detail = "must match `containerPort` when `hostNetwork` is true";
@@ -85,9 +85,9 @@ const SEARCHES_MAX: usize = 32;
 const SEARCH_BYTES_MAX: usize = 2048;
 
 pub(super) fn check_dns(errors: &mut Errors, spec: &Field<'_, '_>) {
-    let config = spec.child("dnsConfig");
-    let (servers, searches) = (config.child("nameservers"), config.child("searches"));
-    if spec.child("dnsPolicy").text() == "None" {
+    let config = spec.get("dnsConfig");
+    let (servers, searches) = (config.get("nameservers"), config.get("searches"));
+    if spec.get("dnsPolicy").text() == "None" {
         if !config.exists() {
             config.required(errors, "must provide `dnsConfig` when `dnsPolicy` is None");
             return;
@@ -124,8 +124,8 @@ pub(super) fn check_dns(errors: &mut Errors, spec: &Field<'_, '_>) {
             search.invalid_as(errors, domain, message);
         }
     }
-    for option in config.child("options").items() {
-        if !option.child("name").is_set() {
+    for option in config.get("options").items() {
+        if !option.get("name").is_set() {
             option.required(errors, "must not be empty");
         }
     }
@@ -133,8 +133,8 @@ pub(super) fn check_dns(errors: &mut Errors, spec: &Field<'_, '_>) {
 
 pub(super) fn check_host_aliases(errors: &mut Errors, aliases: &Field<'_, '_>) {
     for alias in aliases.items() {
-        check_ip(errors, &alias.child("ip"), &[]);
-        for name in alias.child("hostnames").items() {
+        check_ip(errors, &alias.get("ip"), &[]);
+        for name in alias.get("hostnames").items() {
             name.checked(errors, subdomain);
         }
     }
@@ -145,7 +145,7 @@ const HOSTNAME_MAX: usize = 64;
 
 /// A host name that replaces the one made from the pod's (KEP-4762).
 pub(super) fn check_hostname_override(errors: &mut Errors, spec: &Field<'_, '_>) {
-    let name = spec.child("hostnameOverride");
+    let name = spec.get("hostnameOverride");
     if !name.exists() {
         return;
     }
@@ -156,7 +156,7 @@ pub(super) fn check_hostname_override(errors: &mut Errors, spec: &Field<'_, '_>)
         ),
         ("hostNetwork", "may not be specified when hostNetwork is true"),
     ] {
-        if spec.child(field).is_true() {
+        if spec.get(field).is_true() {
             name.forbidden(errors, detail);
         }
     }

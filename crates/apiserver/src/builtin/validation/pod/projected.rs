@@ -39,16 +39,16 @@ impl<'v> Paths<'_, 'v> {
 }
 
 pub(super) fn check(findings: &mut Findings, volume: &Field<'_, '_>) {
-    check_mode(&mut findings.errors, &volume.child("defaultMode"));
-    check_user(&mut findings.errors, &volume.child("defaultUser"));
+    check_mode(&mut findings.errors, &volume.get("defaultMode"));
+    check_user(&mut findings.errors, &volume.get("defaultUser"));
     let mut paths = Paths {
         volume: *volume,
         seen: BTreeSet::new(),
     };
-    for source in volume.child("sources").items() {
+    for source in volume.get("sources").items() {
         let mut given = 0;
         for kind in SOURCES {
-            let at = source.child(kind);
+            let at = source.get(kind);
             if !at.exists() {
                 continue;
             }
@@ -69,18 +69,18 @@ pub(super) fn check(findings: &mut Findings, volume: &Field<'_, '_>) {
 }
 
 fn check_keys<'v>(errors: &mut Errors, at: &Field<'_, 'v>, paths: &mut Paths<'_, 'v>) {
-    at.child("name").must_be_set(errors);
-    for item in at.child("items").items() {
+    at.get("name").must_be_set(errors);
+    for item in at.get("items").items() {
         check_key_to_path(errors, &item);
-        let path = item.child("path").text();
+        let path = item.get("path").text();
         if !path.is_empty() {
-            paths.add(errors, path, at.child("name").text());
+            paths.add(errors, path, at.get("name").text());
         }
     }
 }
 
 fn check_downward<'v>(errors: &mut Errors, at: &Field<'_, 'v>, paths: &mut Paths<'_, 'v>) {
-    for item in at.child("items").list() {
+    for item in at.get("items").list() {
         check_downward_file(errors, at, item);
         let path = item["path"].as_str().unwrap_or_default();
         if !path.is_empty() {
@@ -96,7 +96,7 @@ const TOKEN_SECONDS_MAX: i64 = 1 << 32;
 
 fn check_token(findings: &mut Findings, volume: &Field<'_, '_>, at: &Field<'_, '_>) {
     let errors = &mut findings.errors;
-    let seconds = at.child("expirationSeconds");
+    let seconds = at.get("expirationSeconds");
     if !seconds.exists() {
         seconds.required(errors, "");
     } else if seconds.int() < TOKEN_SECONDS_MIN {
@@ -105,19 +105,19 @@ fn check_token(findings: &mut Findings, volume: &Field<'_, '_>, at: &Field<'_, '
         seconds.invalid(errors, "may not specify a duration larger than 2^32 seconds");
     }
     // Upstream names the path of the volume.
-    let shown = volume.child("path");
-    let path = shown.with(at.child("path").value);
+    let shown = volume.get("path");
+    let path = shown.with(at.get("path").value);
     if path.must_be_set(errors) {
         findings.relaxable(Relaxable::TokenPath, |errors| {
             check_not_reserved(errors, &path);
         });
     }
-    check_user(&mut findings.errors, &at.child("user"));
+    check_user(&mut findings.errors, &at.get("user"));
 }
 
 fn check_bundle<'v>(errors: &mut Errors, at: &Field<'_, 'v>, paths: &mut Paths<'_, 'v>) {
-    let (name, signer) = (at.child("name"), at.child("signerName"));
-    let selector = at.child("labelSelector");
+    let (name, signer) = (at.get("name"), at.get("signerName"));
+    let selector = at.get("labelSelector");
     match (name.exists(), signer.exists()) {
         (true, true) => at.invalid(errors, "only one of name and signerName may be used"),
         (true, false) => {
@@ -140,9 +140,9 @@ fn check_bundle<'v>(errors: &mut Errors, at: &Field<'_, 'v>, paths: &mut Paths<'
         }
         (false, false) => at.required(errors, "either name or signerName must be specified"),
     }
-    let path = at.child("path");
+    let path = at.get("path");
     path.must_be_set(errors);
-    check_user(errors, &at.child("user"));
+    check_user(errors, &at.get("user"));
     check_not_reserved(errors, &path);
     paths.add(errors, path.text(), path.text());
 }
@@ -164,15 +164,15 @@ const KUBERNETES_SECONDS_MAX: i64 = 86_400;
 
 /// A certificate for the pod (KEP-4317).
 fn check_certificate<'v>(errors: &mut Errors, at: &Field<'_, 'v>, paths: &mut Paths<'_, 'v>) {
-    let signer = at.child("signerName");
+    let signer = at.get("signerName");
     signer_name(errors, &signer);
-    check_user_annotations(errors, &at.child("userAnnotations"));
-    check_user(errors, &at.child("user"));
-    let key = at.child("keyType");
+    check_user_annotations(errors, &at.get("userAnnotations"));
+    check_user(errors, &at.get("user"));
+    let key = at.get("keyType");
     if !KEY_TYPES.contains(&key.text()) {
         key.not_supported(errors, KEY_TYPES);
     }
-    let seconds = at.child("maxExpirationSeconds");
+    let seconds = at.get("maxExpirationSeconds");
     if seconds.exists() {
         let host = signer.text().split('/').next().unwrap_or_default();
         let is_own = host == "kubernetes.io" || host.ends_with(".kubernetes.io");
@@ -192,7 +192,7 @@ fn check_certificate<'v>(errors: &mut Errors, at: &Field<'_, 'v>, paths: &mut Pa
     }
     let mut has_path = false;
     for field in ["credentialBundlePath", "keyPath", "certificateChainPath"] {
-        let path = at.child(field);
+        let path = at.get(field);
         if path.is_set() {
             has_path = true;
             check_not_reserved(errors, &path);

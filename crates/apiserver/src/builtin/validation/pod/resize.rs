@@ -39,20 +39,20 @@ pub(crate) fn resize(new: &Value, old: &Value) -> Vec<FieldError> {
         return errors;
     }
     for list in ["initContainers", "containers"] {
-        for (container, old) in spec.child(list).items().zip(old_spec.child(list).items()) {
+        for (container, old) in spec.get(list).items().zip(old_spec.get(list).items()) {
             check_not_removed(
                 &mut errors,
-                &container.child("resources"),
-                &old.child("resources"),
+                &container.get("resources"),
+                &old.get("resources"),
                 "resource",
             );
         }
     }
     check_containers(&mut errors, &spec, old_spec.value, &mut munged);
-    if !spec.child("volumes").same(&old_spec.child("volumes")) {
+    if !spec.get("volumes").same(&old_spec.get("volumes")) {
         let detail = "volumes are immutable on resize when InPlacePodVerticalScalingMemoryBackedVolumes feature gate \
                       is disabled";
-        spec.child("volumes").forbidden(&mut errors, detail);
+        spec.get("volumes").forbidden(&mut errors, detail);
     }
     if errors.is_empty() && !semantically_equal(Some(&Value::Object(munged)), Some(old_spec.value)) {
         spec.forbidden(&mut errors, "only cpu and memory resources are mutable");
@@ -61,11 +61,11 @@ pub(crate) fn resize(new: &Value, old: &Value) -> Vec<FieldError> {
 }
 
 fn amounts(resources: &Field<'_, '_>) -> usize {
-    resources.child("requests").len() + resources.child("limits").len()
+    resources.get("requests").len() + resources.get("limits").len()
 }
 
 fn check_pod_level(errors: &mut Errors, spec: &Field<'_, '_>, old_spec: &Field<'_, '_>, munged: &mut Object) {
-    let (resources, old) = (spec.child("resources"), old_spec.child("resources"));
+    let (resources, old) = (spec.get("resources"), old_spec.get("resources"));
     if amounts(&resources) + amounts(&old) == 0 {
         return;
     }
@@ -87,7 +87,7 @@ fn check_pod_level(errors: &mut Errors, spec: &Field<'_, '_>, old_spec: &Field<'
 /// Requests and limits may change, but none may go.
 fn check_not_removed(errors: &mut Errors, new: &Field<'_, '_>, old: &Field<'_, '_>, what: &str) {
     for list in ["requests", "limits"] {
-        let (new, old) = (new.child(list), old.child(list));
+        let (new, old) = (new.get(list), old.get(list));
         if old.entries().any(|(name, _)| !new.key(name).exists()) {
             new.forbidden(errors, format!("{what} {list} cannot be removed"));
         }
@@ -121,13 +121,13 @@ fn keep_cpu_and_memory(new: &mut Value, old: &Value) {
 fn check_order(errors: &mut Errors, spec: &Field<'_, '_>, old_spec: &Field<'_, '_>) -> bool {
     let before = errors.len();
     for list in ["containers", "initContainers"] {
-        let (containers, old) = (spec.child(list), old_spec.child(list));
+        let (containers, old) = (spec.get(list), old_spec.get(list));
         if containers.len() != old.len() {
             containers.forbidden(errors, format!("{list} may not be added or removed on resize"));
             continue;
         }
         for (container, old) in containers.items().zip(old.list()) {
-            let name = container.child("name");
+            let name = container.get("name");
             if name.value != &old["name"] {
                 name.forbidden(
                     errors,
@@ -141,7 +141,7 @@ fn check_order(errors: &mut Errors, spec: &Field<'_, '_>, old_spec: &Field<'_, '
 
 fn check_containers(errors: &mut Errors, spec: &Field<'_, '_>, old_spec: &Value, munged: &mut Object) {
     for list in ["containers", "initContainers"] {
-        let containers = spec.child(list);
+        let containers = spec.get(list);
         for container in containers.items() {
             let at = containers
                 .list()
@@ -179,11 +179,11 @@ fn check_containers(errors: &mut Errors, spec: &Field<'_, '_>, old_spec: &Value,
 
 /// An init container that is over cannot be restarted to have more.
 fn check_init(errors: &mut Errors, container: &Field<'_, '_>, old: &Value) {
-    let is_sidecar = container.child("restartPolicy").text() == "Always";
+    let is_sidecar = container.get("restartPolicy").text() == "Always";
     if is_sidecar || semantically_equal(Some(container.value), Some(old)) {
         return;
     }
-    for policy in container.child("resizePolicy").list() {
+    for policy in container.get("resizePolicy").list() {
         if policy["restartPolicy"] == "RestartContainer" {
             let detail =
                 "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";

@@ -12,8 +12,8 @@ const EXIT_CODES_MAX: usize = 255;
 
 pub(super) fn check(errors: &mut Errors, container: &Field<'_, '_>) {
     let (policy, rules) = (
-        container.child("restartPolicy"),
-        container.child("restartPolicyRules"),
+        container.get("restartPolicy"),
+        container.get("restartPolicyRules"),
     );
     if !policy.exists() {
         if rules.is_empty() {
@@ -27,19 +27,19 @@ pub(super) fn check(errors: &mut Errors, container: &Field<'_, '_>) {
     }
     for rule in rules.items() {
         let actions = ["Restart", "RestartAllContainers"];
-        if !actions.contains(&rule.child("action").text()) {
-            rule.child("action").not_supported(errors, &actions);
+        if !actions.contains(&rule.get("action").text()) {
+            rule.get("action").not_supported(errors, &actions);
         }
-        let codes = rule.child("exitCodes");
+        let codes = rule.get("exitCodes");
         if !codes.exists() {
             codes.required(errors, "must be specified");
             continue;
         }
         let operators = ["In", "NotIn"];
-        if !operators.contains(&codes.child("operator").text()) {
-            codes.child("operator").not_supported(errors, &operators);
+        if !operators.contains(&codes.get("operator").text()) {
+            codes.get("operator").not_supported(errors, &operators);
         }
-        let values = codes.child("values");
+        let values = codes.get("values");
         if values.len() > EXIT_CODES_MAX {
             errors.push(FieldError::too_many(values.path(), values.len(), EXIT_CODES_MAX));
         }

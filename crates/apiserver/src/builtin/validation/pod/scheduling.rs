@@ -14,15 +14,15 @@ pub(super) const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecu
 /// Checks tolerations, of pods and wherever else they are.
 pub(crate) fn check_tolerations(errors: &mut Errors, tolerations: &Field<'_, '_>) {
     for toleration in tolerations.items() {
-        let (key, operator) = (toleration.child("key"), toleration.child("operator"));
-        let (value, effect) = (toleration.child("value"), toleration.child("effect"));
+        let (key, operator) = (toleration.get("key"), toleration.get("operator"));
+        let (value, effect) = (toleration.get("value"), toleration.get("effect"));
         key.checked_if_set(errors, qualified_name);
         if !key.is_set() && operator.text() != "Exists" {
             let detail =
                 "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
             operator.invalid_as(errors, operator.text(), detail);
         }
-        if toleration.child("tolerationSeconds").exists() && effect.text() != "NoExecute" {
+        if toleration.get("tolerationSeconds").exists() && effect.text() != "NoExecute" {
             let detail = "effect must be 'NoExecute' when `tolerationSeconds` is set";
             effect.invalid_as(errors, effect.text(), detail);
         }
@@ -52,7 +52,7 @@ pub(crate) fn check_tolerations(errors: &mut Errors, tolerations: &Field<'_, '_>
 pub(super) fn check_gates(errors: &mut Errors, gates: &Field<'_, '_>) {
     let mut seen = BTreeSet::new();
     for gate in gates.items() {
-        let name = gate.child("name").text();
+        let name = gate.get("name").text();
         for message in qualified_name(name) {
             gate.invalid_as(errors, name, message);
         }
@@ -65,8 +65,8 @@ pub(super) fn check_gates(errors: &mut Errors, gates: &Field<'_, '_>) {
 pub(super) fn check_spread(findings: &mut Findings, constraints: &Field<'_, '_>) {
     for (index, constraint) in constraints.items().enumerate() {
         let errors = &mut findings.errors;
-        let (skew, key) = (constraint.child("maxSkew"), constraint.child("topologyKey"));
-        let action = constraint.child("whenUnsatisfiable");
+        let (skew, key) = (constraint.get("maxSkew"), constraint.get("topologyKey"));
+        let action = constraint.get("whenUnsatisfiable");
         if skew.int() <= 0 {
             skew.invalid_as(errors, skew.int(), "must be greater than zero");
         }
@@ -84,10 +84,10 @@ pub(super) fn check_spread(findings: &mut Findings, constraints: &Field<'_, '_>)
         if repeats {
             let shown = format!("{{{}, {}}}", key.text(), action.text());
             constraint
-                .child("{topologyKey, whenUnsatisfiable}")
+                .get("{topologyKey, whenUnsatisfiable}")
                 .duplicate_as(errors, shown);
         }
-        let domains = constraint.child("minDomains");
+        let domains = constraint.get("minDomains");
         if domains.exists() {
             if domains.int() <= 0 {
                 domains.invalid(errors, "must be greater than zero");
@@ -101,13 +101,13 @@ pub(super) fn check_spread(findings: &mut Findings, constraints: &Field<'_, '_>)
             }
         }
         for policy in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
-            constraint.child(policy).one_of(errors, &["Honor", "Ignore"]);
+            constraint.get(policy).one_of(errors, &["Honor", "Ignore"]);
         }
         findings.relaxable(Relaxable::MatchLabelKeys, |errors| {
             check_label_keys(errors, &constraint);
         });
         findings.relaxable(Relaxable::SpreadSelector, |errors| {
-            check_selector(errors, &constraint.child("labelSelector"));
+            check_selector(errors, &constraint.get("labelSelector"));
         });
     }
 }
@@ -115,8 +115,8 @@ pub(super) fn check_spread(findings: &mut Findings, constraints: &Field<'_, '_>)
 /// Keys whose values are taken from the pod's own labels (KEP-3243, KEP-3633). Creation merges them into the selector, so a
 /// selector that speaks of one of them says something twice.
 pub(super) fn check_label_keys(errors: &mut Errors, at: &Field<'_, '_>) {
-    let selector = at.child("labelSelector");
-    let (matching, differing) = (at.child("matchLabelKeys"), at.child("mismatchLabelKeys"));
+    let selector = at.get("labelSelector");
+    let (matching, differing) = (at.get("matchLabelKeys"), at.get("mismatchLabelKeys"));
     for keys in [&matching, &differing] {
         if keys.is_empty() {
             continue;
@@ -131,11 +131,11 @@ pub(super) fn check_label_keys(errors: &mut Errors, at: &Field<'_, '_>) {
     }
     if selector.exists() {
         let mut named: BTreeSet<&str> = selector
-            .child("matchLabels")
+            .get("matchLabels")
             .entries()
             .map(|(key, _)| key)
             .collect();
-        for expression in selector.child("matchExpressions").list() {
+        for expression in selector.get("matchExpressions").list() {
             let key = expression["key"].as_str().unwrap_or_default();
             let index = matching.list().iter().rposition(|other| other == key);
             if let Some(index) = index.filter(|_| named.contains(key)) {

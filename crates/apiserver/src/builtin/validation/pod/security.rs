@@ -15,30 +15,30 @@ use serde_json::Value;
 const IDS: std::ops::RangeInclusive<i64> = 0..=i32::MAX as i64;
 
 pub(super) fn check_pod(findings: &mut Findings, spec: &Field<'_, '_>) {
-    let context = spec.child("securityContext");
+    let context = spec.get("securityContext");
     if !context.exists() {
         return;
     }
     let errors = &mut findings.errors;
     for id in ["fsGroup", "runAsUser", "runAsGroup"] {
-        context.child(id).within(errors, IDS);
+        context.get(id).within(errors, IDS);
     }
-    for group in context.child("supplementalGroups").items() {
+    for group in context.get("supplementalGroups").items() {
         group.within(errors, IDS);
     }
-    check_sysctls(findings, spec, &context.child("sysctls"));
+    check_sysctls(findings, spec, &context.get("sysctls"));
     let errors = &mut findings.errors;
     context
-        .child("fsGroupChangePolicy")
+        .get("fsGroupChangePolicy")
         .one_of(errors, &["Always", "OnRootMismatch"]);
-    check_seccomp(errors, &context.child("seccompProfile"));
-    windows::check_options(errors, &context.child("windowsOptions"));
-    check_app_armor(errors, &context.child("appArmorProfile"));
+    check_seccomp(errors, &context.get("seccompProfile"));
+    windows::check_options(errors, &context.get("windowsOptions"));
+    check_app_armor(errors, &context.get("appArmorProfile"));
     context
-        .child("supplementalGroupsPolicy")
+        .get("supplementalGroupsPolicy")
         .one_of(errors, &["Merge", "Strict"]);
     context
-        .child("seLinuxChangePolicy")
+        .get("seLinuxChangePolicy")
         .one_of(errors, &["MountOption", "Recursive"]);
 }
 
@@ -48,7 +48,7 @@ const SYSCTL_MAX: usize = 253;
 fn check_sysctls(findings: &mut Findings, spec: &Field<'_, '_>, sysctls: &Field<'_, '_>) {
     let mut seen = BTreeSet::new();
     for sysctl in sysctls.items() {
-        let name = sysctl.child("name");
+        let name = sysctl.get("name");
         let errors = &mut findings.errors;
         if !name.is_set() {
             name.required(errors, "");
@@ -64,7 +64,7 @@ fn check_sysctls(findings: &mut Findings, spec: &Field<'_, '_>, sysctls: &Field<
         seen.insert(name.text());
         findings.relaxable(Relaxable::HostNamespaceSysctl, |errors| {
             for (field, namespace) in [("hostNetwork", Namespace::Net), ("hostIPC", Namespace::Ipc)] {
-                if spec.child(field).is_true() && namespace_of(name.text()) == Some(namespace) {
+                if spec.get(field).is_true() && namespace_of(name.text()) == Some(namespace) {
                     name.invalid(errors, format!("may not be specified when '{field}' is true"));
                 }
             }
@@ -120,28 +120,28 @@ fn namespace_of(name: &str) -> Option<Namespace> {
 }
 
 pub(super) fn check_container(findings: &mut Findings, container: &Field<'_, '_>, pod: &Pod<'_, '_>) {
-    let context = container.child("securityContext");
+    let context = container.get("securityContext");
     if !context.exists() {
         return;
     }
     let errors = &mut findings.errors;
-    context.child("runAsUser").within(errors, IDS);
-    context.child("runAsGroup").within(errors, IDS);
-    let proc = context.child("procMount");
+    context.get("runAsUser").within(errors, IDS);
+    context.get("runAsGroup").within(errors, IDS);
+    let proc = context.get("procMount");
     proc.one_of(errors, &["Default", "Unmasked"]);
-    let has_host_users = pod.spec.child("hostUsers").value != &Value::Bool(false);
+    let has_host_users = pod.spec.get("hostUsers").value != &Value::Bool(false);
     if proc.text() == "Unmasked" && has_host_users {
         proc.invalid(errors, "`hostUsers` must be false to use `Unmasked`");
     }
-    check_seccomp(errors, &context.child("seccompProfile"));
-    if context.child("allowPrivilegeEscalation").value == &Value::Bool(false) {
-        if context.child("privileged").is_true() {
+    check_seccomp(errors, &context.get("seccompProfile"));
+    if context.get("allowPrivilegeEscalation").value == &Value::Bool(false) {
+        if context.get("privileged").is_true() {
             let detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
             context.invalid(errors, detail);
         }
-        let capabilities = context.child("capabilities");
+        let capabilities = context.get("capabilities");
         findings.relaxable(Relaxable::SysAdmin, |errors| {
-            let added = capabilities.child("add");
+            let added = capabilities.get("add");
             for _ in added.texts().filter(|capability| *capability == "CAP_SYS_ADMIN") {
                 let detail =
                     "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN";
@@ -150,8 +150,8 @@ pub(super) fn check_container(findings: &mut Findings, container: &Field<'_, '_>
         });
     }
     let errors = &mut findings.errors;
-    windows::check_options(errors, &context.child("windowsOptions"));
-    check_app_armor(errors, &context.child("appArmorProfile"));
+    windows::check_options(errors, &context.get("windowsOptions"));
+    check_app_armor(errors, &context.get("appArmorProfile"));
 }
 
 const PROFILE_TYPES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
@@ -160,7 +160,7 @@ fn check_seccomp(errors: &mut Errors, profile: &Field<'_, '_>) {
     if !profile.exists() {
         return;
     }
-    let (kind, path) = (profile.child("type"), profile.child("localhostProfile"));
+    let (kind, path) = (profile.get("type"), profile.get("localhostProfile"));
     if kind.text().is_empty() {
         kind.required(errors, "type is required when seccompProfile is set");
     } else {
@@ -185,7 +185,7 @@ fn check_app_armor(errors: &mut Errors, profile: &Field<'_, '_>) {
     if !profile.exists() {
         return;
     }
-    let (kind, path) = (profile.child("type"), profile.child("localhostProfile"));
+    let (kind, path) = (profile.get("type"), profile.get("localhostProfile"));
     match kind.text() {
         "Localhost" if !path.exists() => path.required(errors, REQUIRED),
         "Localhost" => {

@@ -39,33 +39,33 @@ const REQUIRED: &[(&str, &[&str])] = &[
 /// Checks the source called `name` within a volume or the specification of a persistent one.
 pub(crate) fn check(errors: &mut Errors, volume: &Field<'_, '_>, name: &str, place: Place<'_>) {
     // Upstream names two of them differently in paths.
-    let shown = volume.child(if name == "gcePersistentDisk" {
+    let shown = volume.get(if name == "gcePersistentDisk" {
         "persistentDisk"
     } else {
         name
     });
-    let at = shown.with(volume.child(name).value);
+    let at = shown.with(volume.get(name).value);
     let fields = REQUIRED.iter().find(|(known, _)| *known == name);
     for field in fields.into_iter().flat_map(|(_, fields)| fields.iter()) {
-        at.child(field).must_be_set(errors);
+        at.get(field).must_be_set(errors);
     }
     match name {
         "hostPath" => check_host_path(errors, &at),
         "local" => {
-            at.child("path").required_checked(errors, no_backsteps);
+            at.get("path").required_checked(errors, no_backsteps);
         }
         "gitRepo" => {
-            at.child("repository").must_be_set(errors);
-            check_descending(errors, &at.child("directory"));
+            at.get("repository").must_be_set(errors);
+            check_descending(errors, &at.get("directory"));
         }
         "gcePersistentDisk" | "awsElasticBlockStore" => {
-            let partition = at.child("partition");
+            let partition = at.get("partition");
             if !(0..=255).contains(&partition.int()) {
                 partition.invalid(errors, "must be between 1 and 255, inclusive");
             }
         }
-        "nfs" if !at.child("path").text().starts_with('/') => {
-            let path = at.child("path");
+        "nfs" if !at.get("path").text().starts_with('/') => {
+            let path = at.get("path");
             path.invalid_as(errors, path.text(), "must be an absolute path");
         }
         "iscsi" => check_iscsi(errors, volume, &at, place),
@@ -94,10 +94,10 @@ const HOST_PATH_TYPES: &[&str] = &[
 ];
 
 fn check_host_path(errors: &mut Errors, at: &Field<'_, '_>) {
-    let path = at.child("path");
+    let path = at.get("path");
     if path.must_be_set(errors) {
         path.checked(errors, no_backsteps);
-        at.child("type").one_of(errors, HOST_PATH_TYPES);
+        at.get("type").one_of(errors, HOST_PATH_TYPES);
     }
 }
 
@@ -105,17 +105,17 @@ fn check_iscsi(errors: &mut Errors, volume: &Field<'_, '_>, at: &Field<'_, '_>, 
     const TOO_LONG: &str = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if \
                             iscsi.initiatorName is specified.";
     const TOTAL_MAX: usize = 64;
-    let (portal, name) = (at.child("targetPortal"), at.child("iqn"));
-    let (initiator, secret) = (at.child("initiatorName"), at.child("secretRef"));
+    let (portal, name) = (at.get("targetPortal"), at.get("iqn"));
+    let (initiator, secret) = (at.get("initiatorName"), at.get("secretRef"));
     portal.must_be_set(errors);
     let volume_name = match place {
         Place::Pod(name) | Place::Persistent(name) => name,
     };
     if initiator.exists() && volume_name.len() + 1 + portal.text().len() > TOTAL_MAX {
         match place {
-            Place::Pod(name) => volume.child("name").invalid_as(errors, name, TOO_LONG),
+            Place::Pod(name) => volume.get("name").invalid_as(errors, name, TOO_LONG),
             Place::Persistent(_) => {
-                let shown = at.child("targetportal");
+                let shown = at.get("targetportal");
                 shown.invalid_as(errors, portal.text(), TOO_LONG);
             }
         }
@@ -123,21 +123,21 @@ fn check_iscsi(errors: &mut Errors, volume: &Field<'_, '_>, at: &Field<'_, '_>, 
     if name.must_be_set(errors) {
         check_initiator(errors, &name, name.text(), place);
     }
-    if !(0..=255).contains(&at.child("lun").int()) {
-        at.child("lun")
+    if !(0..=255).contains(&at.get("lun").int()) {
+        at.get("lun")
             .invalid(errors, "must be between 0 and 255, inclusive");
     }
     let authenticates = ["chapAuthDiscovery", "chapAuthSession"]
         .iter()
-        .any(|field| at.child(field).is_true());
+        .any(|field| at.get(field).is_true());
     if authenticates && !secret.exists() {
         secret.required(errors, "");
     }
     if matches!(place, Place::Persistent(_)) && secret.exists() {
-        secret.child("name").must_be_set(errors);
+        secret.get("name").must_be_set(errors);
     }
     if initiator.exists() {
-        check_initiator(errors, &at.child("initiatorname"), initiator.text(), place);
+        check_initiator(errors, &at.get("initiatorname"), initiator.text(), place);
     }
 }
 
@@ -187,7 +187,7 @@ fn is_qualified_initiator(name: &str) -> bool {
 }
 
 fn check_glusterfs(errors: &mut Errors, at: &Field<'_, '_>, place: Place<'_>) {
-    let namespace = at.child("endpointsNamespace");
+    let namespace = at.get("endpointsNamespace");
     if matches!(place, Place::Pod(_)) || !namespace.exists() {
         return;
     }
@@ -200,7 +200,7 @@ fn check_glusterfs(errors: &mut Errors, at: &Field<'_, '_>, place: Place<'_>) {
 }
 
 fn check_flocker(errors: &mut Errors, at: &Field<'_, '_>) {
-    let (name, uuid) = (at.child("datasetName"), at.child("datasetUUID"));
+    let (name, uuid) = (at.get("datasetName"), at.get("datasetUUID"));
     match (name.is_set(), uuid.is_set()) {
         (false, false) => at.required(errors, "one of datasetName and datasetUUID is required"),
         (true, true) => {
@@ -216,14 +216,14 @@ fn check_flocker(errors: &mut Errors, at: &Field<'_, '_>) {
 
 fn check_cinder_or_storage_os(errors: &mut Errors, at: &Field<'_, '_>, name: &str, place: Place<'_>) {
     if name == "storageos" {
-        at.child("volumeName").required_checked(errors, label);
-        at.child("volumeNamespace").checked_if_set(errors, label);
+        at.get("volumeName").required_checked(errors, label);
+        at.get("volumeNamespace").checked_if_set(errors, label);
     }
-    let secret = at.child("secretRef");
+    let secret = at.get("secretRef");
     if secret.exists() {
-        secret.child("name").must_be_set(errors);
+        secret.get("name").must_be_set(errors);
         if matches!(place, Place::Persistent(_)) {
-            secret.child("namespace").must_be_set(errors);
+            secret.get("namespace").must_be_set(errors);
         }
     }
 }
@@ -231,12 +231,12 @@ fn check_cinder_or_storage_os(errors: &mut Errors, at: &Field<'_, '_>, name: &st
 fn check_quobyte(errors: &mut Errors, at: &Field<'_, '_>) {
     const PAIRS: &str = "must be a host:port pair or multiple pairs separated by commas";
     const TENANT_MAX: usize = 64;
-    let registry = at.child("registry");
+    let registry = at.get("registry");
     if !registry.is_set() {
         registry.required(errors, PAIRS);
-    } else if at.child("tenant").text().len() > TENANT_MAX {
+    } else if at.get("tenant").text().len() > TENANT_MAX {
         let detail = "must be a UUID and may not exceed a length of 64 characters";
-        at.child("tenant").required(errors, detail);
+        at.get("tenant").required(errors, detail);
     } else {
         for pair in registry.text().split(',') {
             if !is_host_and_port(pair) {
@@ -244,7 +244,7 @@ fn check_quobyte(errors: &mut Errors, at: &Field<'_, '_>) {
             }
         }
     }
-    at.child("volume").must_be_set(errors);
+    at.get("volume").must_be_set(errors);
 }
 
 /// As Go's `net.SplitHostPort` has it: any text before the last colon, in brackets if it has colons itself.
@@ -261,8 +261,8 @@ fn is_host_and_port(text: &str) -> bool {
 }
 
 fn check_fibre_channel(errors: &mut Errors, at: &Field<'_, '_>) {
-    let (targets, ids) = (at.child("targetWWNs"), at.child("wwids"));
-    let lun = at.child("lun");
+    let (targets, ids) = (at.get("targetWWNs"), at.get("wwids"));
+    let lun = at.get("lun");
     match (!targets.is_empty(), !ids.is_empty()) {
         (false, false) => targets.required(errors, "must specify either targetWWNs or wwids, but not both"),
         (true, true) => {
@@ -280,7 +280,7 @@ fn check_fibre_channel(errors: &mut Errors, at: &Field<'_, '_>) {
 }
 
 fn check_flex(errors: &mut Errors, at: &Field<'_, '_>) {
-    for (key, option) in at.child("options").entries() {
+    for (key, option) in at.get("options").entries() {
         let namespace = key.split_once('/').map_or(key, |(namespace, _)| namespace);
         let domain = format!(".{}", namespace.to_lowercase());
         if domain.ends_with(".kubernetes.io") || domain.ends_with(".k8s.io") {
@@ -291,15 +291,15 @@ fn check_flex(errors: &mut Errors, at: &Field<'_, '_>) {
 }
 
 fn check_azure_file(errors: &mut Errors, at: &Field<'_, '_>, place: Place<'_>) {
-    let namespace = at.child("secretNamespace");
+    let namespace = at.get("secretNamespace");
     if matches!(place, Place::Persistent(_)) && namespace.exists() {
         namespace.must_be_set(errors);
     }
 }
 
 fn check_azure_disk(errors: &mut Errors, at: &Field<'_, '_>) {
-    let (kind, uri) = (at.child("kind"), at.child("diskURI"));
-    at.child("cachingMode")
+    let (kind, uri) = (at.get("kind"), at.get("diskURI"));
+    at.get("cachingMode")
         .one_of(errors, &["None", "ReadOnly", "ReadWrite"]);
     kind.one_of(errors, &["Dedicated", "Managed", "Shared"]);
     if !kind.exists() {
@@ -322,30 +322,30 @@ fn check_azure_disk(errors: &mut Errors, at: &Field<'_, '_>) {
 }
 
 fn check_csi(errors: &mut Errors, at: &Field<'_, '_>, place: Place<'_>) {
-    check_driver(errors, &at.child("driver"));
+    check_driver(errors, &at.get("driver"));
     match place {
         Place::Pod(_) => {
-            let secret = at.child("nodePublishSecretRef");
-            let name = secret.child("name");
+            let secret = at.get("nodePublishSecretRef");
+            let name = secret.get("name");
             if secret.exists() && name.must_be_set(errors) {
                 for message in subdomain(name.text()) {
                     // Upstream leaves the reference out of this path.
-                    at.child("name").invalid_as(errors, name.text(), message);
+                    at.get("name").invalid_as(errors, name.text(), message);
                 }
             }
         }
         Place::Persistent(_) => {
-            at.child("volumeHandle").must_be_set(errors);
+            at.get("volumeHandle").must_be_set(errors);
             for secret in [
                 "controllerPublishSecretRef",
                 "controllerExpandSecretRef",
                 "nodePublishSecretRef",
                 "nodeExpandSecretRef",
             ] {
-                let secret = at.child(secret);
+                let secret = at.get(secret);
                 if secret.exists() {
-                    secret.child("name").required_checked(errors, subdomain);
-                    secret.child("namespace").required_checked(errors, label);
+                    secret.get("name").required_checked(errors, subdomain);
+                    secret.get("namespace").required_checked(errors, label);
                 }
             }
         }

@@ -13,12 +13,12 @@ use super::{
 use serde_json::Value;
 
 pub(super) fn check(findings: &mut Findings, spec: &Field<'_, '_>, owner: Owner<'_>) {
-    let grace = spec.child("terminationGracePeriodSeconds");
+    let grace = spec.get("terminationGracePeriodSeconds");
     if !grace.exists() {
         grace.required(&mut findings.errors, "");
     }
     let known_volumes = volumes::check(findings, spec, owner);
-    let claims = spec.child("resourceClaims");
+    let claims = spec.get("resourceClaims");
     let claim_names: BTreeSet<&str> = claims
         .list()
         .iter()
@@ -35,64 +35,64 @@ pub(super) fn check(findings: &mut Findings, spec: &Field<'_, '_>, owner: Owner<
     check_resources(findings, spec, &claim_names);
     let errors = &mut findings.errors;
     network::check_host_ports(errors, spec, owner);
-    spec.child("restartPolicy")
+    spec.get("restartPolicy")
         .required_one_of(errors, &["Always", "OnFailure", "Never"]);
     let policies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
-    spec.child("dnsPolicy").required_one_of(errors, &policies);
-    let selector = spec.child("nodeSelector");
+    spec.get("dnsPolicy").required_one_of(errors, &policies);
+    let selector = spec.get("nodeSelector");
     metadata::labels(errors, selector.value, "", &selector.path());
     security::check_pod(findings, spec);
     let errors = &mut findings.errors;
-    let shared = spec.child("shareProcessNamespace");
-    if spec.child("hostPID").is_true() && shared.is_true() {
+    let shared = spec.get("shareProcessNamespace");
+    if spec.get("hostPID").is_true() && shared.is_true() {
         shared.invalid(errors, "ShareProcessNamespace and HostPID cannot both be enabled");
     }
-    affinity::check(findings, &spec.child("affinity"));
+    affinity::check(findings, &spec.get("affinity"));
     let errors = &mut findings.errors;
     network::check_dns(errors, spec);
-    for gate in spec.child("readinessGates").items() {
-        gate.child("conditionType").checked(errors, qualified_name);
+    for gate in spec.get("readinessGates").items() {
+        gate.get("conditionType").checked(errors, qualified_name);
     }
-    scheduling::check_gates(errors, &spec.child("schedulingGates"));
-    scheduling::check_spread(findings, &spec.child("topologySpreadConstraints"));
+    scheduling::check_gates(errors, &spec.get("schedulingGates"));
+    scheduling::check_spread(findings, &spec.get("topologySpreadConstraints"));
     windows::check_host_process(&mut findings.errors, spec);
     check_host_users(findings, spec);
     network::check_hostname_override(&mut findings.errors, spec);
     check_names(&mut findings.errors, spec);
-    scheduling::check_tolerations(&mut findings.errors, &spec.child("tolerations"));
-    network::check_host_aliases(&mut findings.errors, &spec.child("hostAliases"));
+    scheduling::check_tolerations(&mut findings.errors, &spec.get("tolerations"));
+    network::check_host_aliases(&mut findings.errors, &spec.get("hostAliases"));
     check_rest(findings, spec);
     check_file_volumes(&mut findings.errors, spec);
 }
 
 fn check_names(errors: &mut Errors, spec: &Field<'_, '_>) {
-    let account = spec.child("serviceAccountName");
+    let account = spec.get("serviceAccountName");
     account.checked_if_set(errors, subdomain);
-    if spec.child("serviceAccount").text() != account.text() {
+    if spec.get("serviceAccount").text() != account.text() {
         let detail = format!("must be the same as serviceAccountName: {:?}", account.text());
-        let old = spec.child("serviceAccount").text();
-        spec.child("deprecatedServiceAccount")
+        let old = spec.get("serviceAccount").text();
+        spec.get("deprecatedServiceAccount")
             .invalid_as(errors, old, detail);
     }
-    spec.child("nodeName").checked_if_set(errors, subdomain);
-    spec.child("activeDeadlineSeconds")
+    spec.get("nodeName").checked_if_set(errors, subdomain);
+    spec.get("activeDeadlineSeconds")
         .within(errors, 1..=i64::from(i32::MAX));
-    spec.child("hostname").checked_if_set(errors, label);
-    spec.child("subdomain").checked_if_set(errors, label);
+    spec.get("hostname").checked_if_set(errors, label);
+    spec.get("subdomain").checked_if_set(errors, label);
 }
 
 fn check_rest(findings: &mut Findings, spec: &Field<'_, '_>) {
     let errors = &mut findings.errors;
-    spec.child("priorityClassName").checked_if_set(errors, subdomain);
-    let runtime = spec.child("runtimeClassName");
+    spec.get("priorityClassName").checked_if_set(errors, subdomain);
+    let runtime = spec.get("runtimeClassName");
     if runtime.exists() {
         runtime.checked(errors, subdomain);
     }
-    let preemption = spec.child("preemptionPolicy");
+    let preemption = spec.get("preemptionPolicy");
     if preemption.exists() {
         preemption.required_one_of(errors, &["PreemptLowerPriority", "Never"]);
     }
-    let overhead = spec.child("overhead");
+    let overhead = spec.get("overhead");
     if overhead.exists() {
         // Upstream looks at it as at the limits of a container.
         let limits = Value::Object(
@@ -120,15 +120,15 @@ fn check_claims(errors: &mut Errors, claims: &Field<'_, '_>, owner: Owner<'_>) {
             Field::root("[]", claim.value).forbidden(errors, "static pods do not support resource claims");
             continue;
         }
-        let name = claim.child("name");
+        let name = claim.get("name");
         if name.text().is_empty() {
             name.required(errors, "");
         } else if super::super::field::unique(errors, &mut seen, &name) {
             name.checked(errors, label);
         }
         let (of_claim, of_template) = (
-            claim.child("resourceClaimName"),
-            claim.child("resourceClaimTemplateName"),
+            claim.get("resourceClaimName"),
+            claim.get("resourceClaimTemplateName"),
         );
         match (of_claim.exists(), of_template.exists()) {
             (true, true) => claim.invalid(
@@ -153,18 +153,18 @@ fn check_claims(errors: &mut Errors, claims: &Field<'_, '_>, owner: Owner<'_>) {
 
 /// The resources of the pod as a whole (KEP-2837).
 fn check_resources(findings: &mut Findings, spec: &Field<'_, '_>, claims: &BTreeSet<&str>) {
-    let resources = spec.child("resources");
+    let resources = spec.get("resources");
     if !resources.exists() {
         return;
     }
-    if spec.child("os").child("name").text() == "windows" {
+    if spec.get("os").get("name").text() == "windows" {
         resources.forbidden(&mut findings.errors, "may not be set for a windows pod");
         return;
     }
     let errors = &mut findings.errors;
-    if resources.child("claims").exists() {
+    if resources.get("claims").exists() {
         let detail = "claims may not be set for Resources at pod-level";
-        resources.child("claims").forbidden(errors, detail);
+        resources.get("claims").forbidden(errors, detail);
     }
     resources::check_requirements(errors, &resources, Consumer::Pod, claims);
     findings.relaxable(Relaxable::HugePageMultiple, |errors| {
@@ -178,7 +178,7 @@ fn check_consistency(errors: &mut Errors, spec: &Field<'_, '_>, resources: &Fiel
     let Some(object) = spec.value.as_object() else {
         return;
     };
-    let (requests, limits) = (resources.child("requests"), resources.child("limits"));
+    let (requests, limits) = (resources.get("requests"), resources.get("limits"));
     for (list, at, what) in [
         ("requests", &requests, "container requests"),
         ("limits", &limits, "container limits"),
@@ -192,19 +192,17 @@ fn check_consistency(errors: &mut Errors, spec: &Field<'_, '_>, resources: &Fiel
             }
         }
     }
-    for (index, container) in spec.child("containers").items().enumerate() {
-        for (name, limit) in container.child("resources").child("limits").entries() {
+    for (index, container) in spec.get("containers").items().enumerate() {
+        for (name, limit) in container.get("resources").get("limits").entries() {
             let (Some(limit), Some(most)) = (limit.quantity(), limits.key(name).quantity()) else {
                 continue;
             };
             if limit > most {
                 let detail = format!("must be less than or equal to pod limits of {most}");
-                let containers = resources.child("containers");
+                let containers = resources.get("containers");
                 let container = containers.index(index);
                 let entry = container.key(name);
-                entry
-                    .child("limits")
-                    .invalid_as(errors, limit.to_string(), detail);
+                entry.get("limits").invalid_as(errors, limit.to_string(), detail);
             }
         }
     }
@@ -213,22 +211,22 @@ fn check_consistency(errors: &mut Errors, spec: &Field<'_, '_>, resources: &Fiel
 /// What a pod in a user namespace of its own cannot have (KEP-127).
 fn check_host_users(findings: &mut Findings, spec: &Field<'_, '_>) {
     const DETAIL: &str = "when `hostUsers` is false";
-    if spec.child("hostUsers").value != &Value::Bool(false) {
+    if spec.get("hostUsers").value != &Value::Bool(false) {
         return;
     }
-    if spec.child("hostNetwork").is_true() {
+    if spec.get("hostNetwork").is_true() {
         findings.relaxable(Relaxable::UserNamespaceHostNetwork, |errors| {
-            spec.child("hostNetwork").forbidden(errors, DETAIL);
+            spec.get("hostNetwork").forbidden(errors, DETAIL);
         });
     }
     // The paths are spelt so upstream.
     for (field, shown) in [("hostPID", "HostPID"), ("hostIPC", "HostIPC")] {
-        if spec.child(field).is_true() {
-            spec.child(shown).forbidden(&mut findings.errors, DETAIL);
+        if spec.get(field).is_true() {
+            spec.get(shown).forbidden(&mut findings.errors, DETAIL);
         }
     }
     each_container(spec, |container| {
-        let devices = container.child("volumeDevices");
+        let devices = container.get("volumeDevices");
         if !devices.is_empty() {
             findings.relaxable(Relaxable::UserNamespaceDevices, |errors| {
                 devices.forbidden(errors, DETAIL);
@@ -239,15 +237,15 @@ fn check_host_users(findings: &mut Findings, spec: &Field<'_, '_>) {
 
 /// Files with variables are written to volumes that live with the pod (KEP-3721).
 fn check_file_volumes(errors: &mut Errors, spec: &Field<'_, '_>) {
-    let volumes = spec.child("volumes").list();
+    let volumes = spec.get("volumes").list();
     each_container(spec, |container| {
-        for variable in container.child("env").items() {
-            let source = variable.child("valueFrom");
-            let key = source.child("fileKeyRef");
+        for variable in container.get("env").items() {
+            let source = variable.get("valueFrom");
+            let key = source.get("fileKeyRef");
             if !key.exists() {
                 continue;
             }
-            let name = key.child("volumeName");
+            let name = key.get("volumeName");
             match volumes.iter().rev().find(|volume| volume["name"] == name.text()) {
                 None => name.not_found(errors, ""),
                 Some(volume) if volume["emptyDir"].is_null() => {

@@ -27,21 +27,21 @@ pub(super) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
         findings
     });
     let (status, old_status) = (Field::of(new, "status"), Field::of(old, "status"));
-    check_conditions(&mut errors, &status.child("conditions"));
+    check_conditions(&mut errors, &status.get("conditions"));
     check_node(&mut errors, &status, old);
-    let generation = status.child("observedGeneration");
+    let generation = status.get("observedGeneration");
     if generation.int() < 0 {
         generation.invalid(&mut errors, "must be a non-negative integer");
     }
     status
-        .child("qosClass")
-        .immutable(&mut errors, &old_status.child("qosClass"));
+        .get("qosClass")
+        .immutable(&mut errors, &old_status.get("qosClass"));
     let spec = Field::of(old, "spec");
     for (statuses, containers) in LISTS {
         check_transitions(
             &mut errors,
-            &status.child(statuses),
-            &old_status.child(statuses),
+            &status.get(statuses),
+            &old_status.get(statuses),
             &spec,
             containers,
         );
@@ -49,14 +49,14 @@ pub(super) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
     check_claims(&mut errors, &status, &Field::of(new, "spec"));
     check_extended_claim(
         &mut errors,
-        &status.child("extendedResourceClaimStatus"),
+        &status.get("extendedResourceClaimStatus"),
         &Field::of(new, "spec"),
     );
     check_pod_ips(&mut errors, &status, &old_status);
     check_host_ips(&mut errors, &status, &old_status);
     let is_windows = new["spec"]["os"]["name"] == "windows";
     for (statuses, containers) in LISTS {
-        let statuses = status.child(statuses);
+        let statuses = status.get(statuses);
         check_users(&mut errors, &statuses, is_windows);
         check_devices(&mut errors, &statuses, new, containers);
     }
@@ -65,21 +65,21 @@ pub(super) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
 
 fn check_conditions(errors: &mut Errors, conditions: &Field<'_, '_>) {
     for condition in conditions.items() {
-        let generation = condition.child("observedGeneration");
+        let generation = condition.get("observedGeneration");
         if generation.int() < 0 {
             generation.invalid(errors, "must be a non-negative integer");
         }
-        let kind = condition.child("type").text();
+        let kind = condition.get("type").text();
         if !matches!(kind, "PodScheduled" | "Ready" | "Initialized") {
             for message in qualified_name(kind) {
-                condition.child("Type").invalid_as(errors, kind, message);
+                condition.get("Type").invalid_as(errors, kind, message);
             }
         }
     }
 }
 
 fn check_node(errors: &mut Errors, status: &Field<'_, '_>, old: &Value) {
-    let nominated = status.child("nominatedNodeName");
+    let nominated = status.get("nominatedNodeName");
     let is_new = nominated.text() != old["status"]["nominatedNodeName"].as_str().unwrap_or_default();
     if !is_new || !nominated.is_set() {
         return;
@@ -136,7 +136,7 @@ fn check_transitions(
         if runs_again && !may {
             let item = statuses.index(index);
             let detail = "may not be transitioned to non-terminated state";
-            item.child("state").forbidden(errors, detail);
+            item.get("state").forbidden(errors, detail);
         }
     }
 }
@@ -174,16 +174,16 @@ fn should_restart(container: &Value, spec: &Value, exit_code: i64) -> bool {
 }
 
 fn check_claims(errors: &mut Errors, status: &Field<'_, '_>, spec: &Field<'_, '_>) {
-    let claims = spec.child("resourceClaims").list();
+    let claims = spec.get("resourceClaims").list();
     let mut seen = BTreeSet::new();
-    for claim in status.child("resourceClaimStatuses").items() {
-        let name = claim.child("name");
+    for claim in status.get("resourceClaimStatuses").items() {
+        let name = claim.get("name");
         if !claims.iter().any(|claim| claim["name"] == name.text()) {
             let detail = "must match the name of an entry in `spec.resourceClaims`";
             name.invalid(errors, detail);
         }
         super::super::field::unique(errors, &mut seen, &name);
-        let made = claim.child("resourceClaimName");
+        let made = claim.get("resourceClaimName");
         if made.exists() {
             made.checked(errors, subdomain);
         }
@@ -195,7 +195,7 @@ fn check_extended_claim(errors: &mut Errors, status: &Field<'_, '_>, spec: &Fiel
     if !status.exists() {
         return;
     }
-    let mappings = status.child("requestMappings");
+    let mappings = status.get("requestMappings");
     if mappings.is_empty() {
         mappings.required(errors, "at least one request mapping is required");
     }
@@ -205,8 +205,8 @@ fn check_extended_claim(errors: &mut Errors, status: &Field<'_, '_>, spec: &Fiel
         .collect();
     let mut seen = BTreeSet::new();
     for mapping in mappings.items() {
-        let (container, resource) = (mapping.child("containerName"), mapping.child("resourceName"));
-        let request = mapping.child("requestName");
+        let (container, resource) = (mapping.get("containerName"), mapping.get("resourceName"));
+        let request = mapping.get("requestName");
         match containers
             .iter()
             .rev()
@@ -225,7 +225,7 @@ fn check_extended_claim(errors: &mut Errors, status: &Field<'_, '_>, spec: &Fiel
         }
         for message in label(request.text()) {
             status
-                .child("requestName")
+                .get("requestName")
                 .invalid_as(errors, request.text(), message);
         }
         if !seen.insert((container.text(), resource.text(), request.text())) {
@@ -235,7 +235,7 @@ fn check_extended_claim(errors: &mut Errors, status: &Field<'_, '_>, spec: &Fiel
         }
     }
     status
-        .child("resourceClaimName")
+        .get("resourceClaimName")
         .required_checked(errors, subdomain);
 }
 
@@ -251,7 +251,7 @@ fn check_ips(errors: &mut Errors, list: &Field<'_, '_>, old: &Field<'_, '_>) {
     let (texts, old) = (ips(list), ips(old));
     for item in list.items() {
         // Upstream names the item, not its field.
-        let value = item.child("ip").value;
+        let value = item.get("ip").value;
         check_ip(errors, &item.with(value), &old);
     }
     if texts.len() > 1 && (!is_dual_stack(&texts) || texts.len() > 2) {
@@ -260,8 +260,8 @@ fn check_ips(errors: &mut Errors, list: &Field<'_, '_>, old: &Field<'_, '_>) {
 }
 
 fn check_pod_ips(errors: &mut Errors, status: &Field<'_, '_>, old: &Field<'_, '_>) {
-    let (first, all) = (status.child("podIP"), status.child("podIPs"));
-    check_ips(errors, &all, &old.child("podIPs"));
+    let (first, all) = (status.get("podIP"), status.get("podIPs"));
+    check_ips(errors, &all, &old.get("podIPs"));
     let texts = ips(&all);
     match texts.first() {
         None if first.is_set() => {
@@ -277,30 +277,28 @@ fn check_pod_ips(errors: &mut Errors, status: &Field<'_, '_>, old: &Field<'_, '_
             );
         }
         Some(ip) if *ip != first.text() => {
-            all.index(0)
-                .child("ip")
-                .invalid(errors, "must be equal to `podIP`");
+            all.index(0).get("ip").invalid(errors, "must be equal to `podIP`");
         }
         _ => {}
     }
 }
 
 fn check_host_ips(errors: &mut Errors, status: &Field<'_, '_>, old: &Field<'_, '_>) {
-    let all = status.child("hostIPs");
+    let all = status.get("hostIPs");
     if let Some(ip) = ips(&all).first()
-        && *ip != status.child("hostIP").text()
+        && *ip != status.get("hostIP").text()
     {
         all.index(0)
-            .child("ip")
+            .get("ip")
             .invalid(errors, "must be equal to `hostIP`");
     }
-    check_ips(errors, &all, &old.child("hostIPs"));
+    check_ips(errors, &all, &old.get("hostIPs"));
 }
 
 fn check_users(errors: &mut Errors, statuses: &Field<'_, '_>, is_windows: bool) {
     for status in statuses.items() {
-        let user = status.child("user");
-        let linux = user.child("linux");
+        let user = status.get("user");
+        let linux = user.get("linux");
         if !linux.exists() {
             continue;
         }
@@ -308,10 +306,10 @@ fn check_users(errors: &mut Errors, statuses: &Field<'_, '_>, is_windows: bool) 
             linux.forbidden(errors, "cannot be set for a windows pod");
             continue;
         }
-        linux.child("uid").within(errors, 0..=i64::from(u32::MAX));
+        linux.get("uid").within(errors, 0..=i64::from(u32::MAX));
         let ids = 0..=i64::from(i32::MAX);
-        linux.child("gid").within(errors, ids.clone());
-        for group in linux.child("supplementalGroups").items() {
+        linux.get("gid").within(errors, ids.clone());
+        for group in linux.get("supplementalGroups").items() {
             group.within(errors, ids.clone());
         }
     }
@@ -323,7 +321,7 @@ const HEALTH_MESSAGE_MAX: usize = 1024;
 /// The devices that containers were given, and their health (KEP-4680).
 fn check_devices(errors: &mut Errors, statuses: &Field<'_, '_>, pod: &Value, containers: &str) {
     for status in statuses.items() {
-        let list = status.child("allocatedResourcesStatus");
+        let list = status.get("allocatedResourcesStatus");
         if containers == "ephemeralContainers" {
             if !list.is_empty() {
                 list.forbidden(errors, "must not be specified in container status");
@@ -334,16 +332,16 @@ fn check_devices(errors: &mut Errors, statuses: &Field<'_, '_>, pod: &Value, con
             .as_array()
             .into_iter()
             .flatten()
-            .find(|container| container["name"] == status.child("name").text());
+            .find(|container| container["name"] == status.get("name").text());
         for resource in list.items() {
-            let name = resource.child("name");
+            let name = resource.get("name");
             if let Some(detail) = container.and_then(|container| unknown_device(container, name.text(), pod))
             {
                 name.invalid(errors, detail);
             }
             let mut seen = BTreeSet::new();
-            for device in resource.child("resources").items() {
-                let (health, message) = (device.child("health"), device.child("message"));
+            for device in resource.get("resources").items() {
+                let (health, message) = (device.get("health"), device.get("message"));
                 if !["Healthy", "Unhealthy", "Unknown"].contains(&health.text()) {
                     health.not_supported(errors, &["Healthy", "Unhealthy", "Unknown"]);
                 }
@@ -352,7 +350,7 @@ fn check_devices(errors: &mut Errors, statuses: &Field<'_, '_>, pod: &Value, con
                 } else if message.text().len() > HEALTH_MESSAGE_MAX {
                     message.too_long(errors, HEALTH_MESSAGE_MAX);
                 }
-                super::super::field::unique(errors, &mut seen, &device.child("resourceID"));
+                super::super::field::unique(errors, &mut seen, &device.get("resourceID"));
             }
         }
     }

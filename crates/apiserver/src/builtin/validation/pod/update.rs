@@ -19,14 +19,14 @@ pub(crate) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = checks_of_create(new, old);
     let (spec, old_spec) = (Field::of(new, "spec"), Field::of(old, "spec"));
     for list in ["containers", "initContainers"] {
-        let containers = spec.child(list);
-        if containers.len() != old_spec.child(list).len() {
+        let containers = spec.get(list);
+        if containers.len() != old_spec.get(list).len() {
             let detail = "pod updates may not add or remove containers";
             containers.forbidden(&mut errors, detail);
             return errors;
         }
         for item in containers.items() {
-            item.child("image").must_be_set(&mut errors);
+            item.get("image").must_be_set(&mut errors);
         }
     }
     if !check_deadline(&mut errors, &spec, &old_spec) {
@@ -58,8 +58,8 @@ fn checks_of_create(new: &Value, old: &Value) -> Errors {
 /// A deadline may come earlier; returns whether to go on.
 fn check_deadline(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, '_>) -> bool {
     let (new, old) = (
-        spec.child("activeDeadlineSeconds"),
-        old.child("activeDeadlineSeconds"),
+        spec.get("activeDeadlineSeconds"),
+        old.get("activeDeadlineSeconds"),
     );
     let range = 0..=i64::from(i32::MAX);
     if !new.exists() {
@@ -77,7 +77,7 @@ fn check_deadline(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, '_>
 }
 
 fn check_added_tolerations(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, '_>) {
-    let tolerations = spec.child("tolerations");
+    let tolerations = spec.get("tolerations");
     let without_seconds = |toleration: &Value| {
         let mut toleration = toleration.clone();
         if let Some(fields) = toleration.as_object_mut() {
@@ -86,7 +86,7 @@ fn check_added_tolerations(errors: &mut Errors, spec: &Field<'_, '_>, old: &Fiel
         toleration
     };
     let kept: Vec<Value> = tolerations.list().iter().map(without_seconds).collect();
-    let mut before = old.child("tolerations").list().iter().map(without_seconds);
+    let mut before = old.get("tolerations").list().iter().map(without_seconds);
     if before.any(|toleration| !kept.contains(&toleration)) {
         let detail = "existing toleration can not be modified except its tolerationSeconds";
         tolerations.forbidden(errors, detail);
@@ -96,9 +96,9 @@ fn check_added_tolerations(errors: &mut Errors, spec: &Field<'_, '_>, old: &Fiel
 }
 
 fn check_gates(errors: &mut Errors, spec: &Field<'_, '_>, old: &Field<'_, '_>) {
-    let before = old.child("schedulingGates").list();
-    for gate in spec.child("schedulingGates").items() {
-        let name = gate.child("name");
+    let before = old.get("schedulingGates").list();
+    for gate in spec.get("schedulingGates").items() {
+        let name = gate.get("name");
         if !before.iter().any(|other| other["name"] == name.text()) {
             let detail = format!(
                 "only deletion is allowed, but found new scheduling gate '{}'",
@@ -126,7 +126,7 @@ fn munged(errors: &mut Errors, spec: &Field<'_, '_>, old: &Value) -> Value {
     }
     let grace = "terminationGracePeriodSeconds";
     let was_negative = int_at(old_spec, "/terminationGracePeriodSeconds").is_some_and(|seconds| seconds < 0);
-    if was_negative && spec.child(grace).int() == 1 {
+    if was_negative && spec.get(grace).int() == 1 {
         set_back(&mut munged, old_spec, grace);
     }
     if !list_at(old_spec, "/schedulingGates").is_empty() {
@@ -144,7 +144,7 @@ fn set_back(object: &mut Object, old: &Value, field: &str) {
 
 /// Nobody has placed a gated pod yet, so where it may run may still be narrowed (KEP-3838).
 fn narrow(errors: &mut Errors, spec: &Field<'_, '_>, old: &Value, munged: &mut Object) {
-    let selector = spec.child("nodeSelector");
+    let selector = spec.get("nodeSelector");
     let lost = old["nodeSelector"]
         .as_object()
         .into_iter()
@@ -155,8 +155,8 @@ fn narrow(errors: &mut Errors, spec: &Field<'_, '_>, old: &Value, munged: &mut O
         selector.invalid(errors, detail);
     }
     set_back(munged, old, "nodeSelector");
-    let affinity = spec.child("affinity");
-    let nodes = affinity.child("nodeAffinity");
+    let affinity = spec.get("affinity");
+    let nodes = affinity.get("nodeAffinity");
     let old_nodes = &old["affinity"]["nodeAffinity"];
     if semantically_equal(Some(nodes.value), Some(old_nodes)) {
         return;
@@ -181,8 +181,8 @@ fn check_narrowed_terms(errors: &mut Errors, nodes: &Field<'_, '_>, old: &Value)
     if old_terms.is_empty() {
         return;
     }
-    let required = nodes.child("requiredDuringSchedulingIgnoredDuringExecution");
-    let terms = required.child("nodeSelectorTerms");
+    let required = nodes.get("requiredDuringSchedulingIgnoredDuringExecution");
+    let terms = required.get("nodeSelectorTerms");
     if terms.len() != old_terms.len() {
         let detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
         terms.invalid(errors, detail);
@@ -191,7 +191,7 @@ fn check_narrowed_terms(errors: &mut Errors, nodes: &Field<'_, '_>, old: &Value)
     for (term, old) in terms.items().zip(old_terms) {
         let lists = ["matchExpressions", "matchFields"].map(|list| {
             let before = old[list].as_array().map(Vec::as_slice).unwrap_or_default();
-            (before, term.child(list).list())
+            (before, term.get(list).list())
         });
         let was_empty = lists.iter().all(|(before, _)| before.is_empty());
         let grew = lists.iter().any(|(_, after)| !after.is_empty());
@@ -210,7 +210,7 @@ pub(crate) fn ephemeral_containers(new: &Value, old: &Value) -> Vec<FieldError> 
     }
     let mut errors = checks_of_create(new, old);
     let spec = Field::of(new, "spec");
-    let containers = spec.child("ephemeralContainers");
+    let containers = spec.get("ephemeralContainers");
     for kept in list_at(old, "/spec/ephemeralContainers") {
         let name = str_at(kept, "/name");
         let found = containers

@@ -52,7 +52,7 @@ const SOURCES: &[(&str, &str)] = &[
 ];
 
 pub(super) fn check<'v>(findings: &mut Findings, spec: &Field<'_, 'v>, owner: Owner<'_>) -> Volumes<'v> {
-    let volumes = spec.child("volumes");
+    let volumes = spec.get("volumes");
     let pod_name = match owner {
         Owner::Pod(meta) => meta["name"].as_str().unwrap_or_default(),
         Owner::Template => "",
@@ -74,7 +74,7 @@ pub(super) fn check<'v>(findings: &mut Findings, spec: &Field<'_, 'v>, owner: Ow
         let before = findings.errors.len();
         check_source(findings, &volume, pod_name);
         let errors = &mut findings.errors;
-        let name = volume.child("name");
+        let name = volume.get("name");
         name.required_checked(errors, label);
         if known.contains_key(name.text()) {
             name.duplicate(errors);
@@ -82,8 +82,8 @@ pub(super) fn check<'v>(findings: &mut Findings, spec: &Field<'_, 'v>, owner: Ow
         if errors.len() == before {
             known.insert(text(volume.value, "/name"), volume.value);
         }
-        let claim = volume.child("persistentVolumeClaim");
-        let claim = claim.child("claimName");
+        let claim = volume.get("persistentVolumeClaim");
+        let claim = claim.get("claimName");
         if made.contains(claim.text()) {
             let detail = "must not reference a PVC that gets created for an ephemeral volume";
             claim.invalid(errors, detail);
@@ -93,7 +93,7 @@ pub(super) fn check<'v>(findings: &mut Findings, spec: &Field<'_, 'v>, owner: Ow
 }
 
 fn check_source(findings: &mut Findings, volume: &Field<'_, '_>, pod_name: &str) {
-    let mut given = SOURCES.iter().filter(|(source, _)| volume.child(source).exists());
+    let mut given = SOURCES.iter().filter(|(source, _)| volume.get(source).exists());
     let Some((first, _)) = given.next() else {
         volume.required(&mut findings.errors, "must specify a volume type");
         return;
@@ -101,56 +101,56 @@ fn check_source(findings: &mut Findings, volume: &Field<'_, '_>, pod_name: &str)
     check_of_kind(findings, volume, first, pod_name);
     for (_, shown) in given {
         let detail = "may not specify more than 1 volume type";
-        volume.child(shown).forbidden(&mut findings.errors, detail);
+        volume.get(shown).forbidden(&mut findings.errors, detail);
     }
 }
 
 fn check_of_kind(findings: &mut Findings, volume: &Field<'_, '_>, kind: &str, pod_name: &str) {
-    let at = volume.child(kind);
+    let at = volume.get(kind);
     let errors = &mut findings.errors;
     match kind {
         "emptyDir" => {
-            let limit = at.child("sizeLimit");
+            let limit = at.get("sizeLimit");
             if limit.quantity().is_some_and(|limit| limit.is_negative()) {
                 limit.forbidden(errors, "SizeLimit field must be a valid resource quantity");
             }
         }
         "secret" | "configMap" => {
             let name = if kind == "secret" { "secretName" } else { "name" };
-            at.child(name).must_be_set(errors);
-            check_mode(errors, &at.child("defaultMode"));
-            for item in at.child("items").items() {
+            at.get(name).must_be_set(errors);
+            check_mode(errors, &at.get("defaultMode"));
+            for item in at.get("items").items() {
                 check_key_to_path(errors, &item);
             }
         }
         "downwardAPI" => {
-            check_mode(errors, &at.child("defaultMode"));
-            for item in at.child("items").list() {
+            check_mode(errors, &at.get("defaultMode"));
+            for item in at.get("items").list() {
                 check_downward_file(errors, &at, item);
             }
         }
         "projected" => projected::check(findings, &at),
         "ephemeral" => check_ephemeral(errors, volume, &at, pod_name),
         "image" => {
-            let reference = at.child("reference");
+            let reference = at.get("reference");
             findings.relaxable(Relaxable::EmptyImageReference, |errors| {
                 reference.must_be_set(errors);
             });
-            at.child("pullPolicy")
+            at.get("pullPolicy")
                 .required_one_of(&mut findings.errors, container::PULL_POLICIES);
         }
-        _ => sources::check(errors, volume, kind, Place::Pod(volume.child("name").text())),
+        _ => sources::check(errors, volume, kind, Place::Pod(volume.get("name").text())),
     }
 }
 
 fn check_ephemeral(errors: &mut Errors, volume: &Field<'_, '_>, at: &Field<'_, '_>, pod_name: &str) {
-    let template = at.child("volumeClaimTemplate");
+    let template = at.get("volumeClaimTemplate");
     if template.exists() {
         storage::check_claim_template(errors, &template);
     } else {
         template.required(errors, "");
     }
-    let name = volume.child("name");
+    let name = volume.get("name");
     if !pod_name.is_empty() && name.is_set() {
         let claim = format!("{pod_name}-{}", name.text());
         for message in sources::claim_name_faults(&claim) {
@@ -178,11 +178,11 @@ pub(super) fn check_user(errors: &mut Errors, user: &Field<'_, '_>) {
 
 /// Checks which key becomes which file.
 pub(super) fn check_key_to_path(errors: &mut Errors, item: &Field<'_, '_>) {
-    item.child("key").must_be_set(errors);
-    item.child("path").must_be_set(errors);
-    check_not_reserved(errors, &item.child("path"));
-    check_mode(errors, &item.child("mode"));
-    check_user(errors, &item.child("user"));
+    item.get("key").must_be_set(errors);
+    item.get("path").must_be_set(errors);
+    check_not_reserved(errors, &item.get("path"));
+    check_mode(errors, &item.get("mode"));
+    check_user(errors, &item.get("user"));
 }
 
 /// What files can be made from.
@@ -197,9 +197,9 @@ const FILE_FIELDS: &[&str] = &[
 /// Checks a file with a part of the pod. Upstream names it by the list that it is in.
 pub(super) fn check_downward_file(errors: &mut Errors, list: &Field<'_, '_>, item: &Value) {
     let file = list.with(item);
-    file.child("path").must_be_set(errors);
-    check_not_reserved(errors, &file.child("path"));
-    let (field, resource) = (file.child("fieldRef"), file.child("resourceFieldRef"));
+    file.get("path").must_be_set(errors);
+    check_not_reserved(errors, &file.get("path"));
+    let (field, resource) = (file.get("fieldRef"), file.get("resourceFieldRef"));
     if field.exists() {
         check_field_ref(errors, &field, FILE_FIELDS);
         if resource.exists() {
@@ -211,6 +211,6 @@ pub(super) fn check_downward_file(errors: &mut Errors, list: &Field<'_, '_>, ite
     } else {
         file.required(errors, "one of fieldRef and resourceFieldRef is required");
     }
-    check_mode(errors, &file.child("mode"));
-    check_user(errors, &file.child("user"));
+    check_mode(errors, &file.get("mode"));
+    check_user(errors, &file.get("user"));
 }

@@ -12,14 +12,14 @@ const FOR_LINUX: &str = "windows options cannot be set for a linux pod";
 const FOR_WINDOWS: &str = "cannot be set for a windows pod";
 
 pub(super) fn check_os(errors: &mut Errors, spec: &Field<'_, '_>) {
-    let os = spec.child("os");
+    let os = spec.get("os");
     if !os.exists() {
         return;
     }
-    match os.child("name").text() {
+    match os.get("name").text() {
         "linux" => check_linux(errors, spec),
         "windows" => check_windows(errors, spec),
-        "" => os.child("name").required(errors, ""),
+        "" => os.get("name").required(errors, ""),
         name => errors.push(kubewright_core::FieldError::not_supported(
             os.path(),
             name,
@@ -30,8 +30,8 @@ pub(super) fn check_os(errors: &mut Errors, spec: &Field<'_, '_>) {
 
 fn check_linux(errors: &mut Errors, spec: &Field<'_, '_>) {
     let check = |owner: &Field<'_, '_>, errors: &mut Errors| {
-        let context = owner.child("securityContext");
-        let options = context.child("windowsOptions");
+        let context = owner.get("securityContext");
+        let options = context.get("windowsOptions");
         if options.exists() {
             options.forbidden(errors, FOR_LINUX);
         }
@@ -71,23 +71,23 @@ const CONTAINER_CONTEXT: &[&str] = &[
 fn check_windows(errors: &mut Errors, spec: &Field<'_, '_>) {
     let forbid = |owner: &Field<'_, '_>, fields: &[&str], errors: &mut Errors| {
         for field in fields {
-            let field = owner.child(field);
+            let field = owner.get(field);
             // Flags of the pod itself that are false might as well be absent.
             if field.exists() && field.value != &Value::Array(Vec::new()) {
                 field.forbidden(errors, FOR_WINDOWS);
             }
         }
     };
-    forbid(&spec.child("securityContext"), POD_CONTEXT, errors);
+    forbid(&spec.get("securityContext"), POD_CONTEXT, errors);
     forbid(spec, &["hostUsers"], errors);
     for flag in ["hostPID", "hostIPC"] {
-        if spec.child(flag).is_true() {
-            spec.child(flag).forbidden(errors, FOR_WINDOWS);
+        if spec.get(flag).is_true() {
+            spec.get(flag).forbidden(errors, FOR_WINDOWS);
         }
     }
     forbid(spec, &["shareProcessNamespace"], errors);
     each_container(spec, |container| {
-        forbid(&container.child("securityContext"), CONTAINER_CONTEXT, errors);
+        forbid(&container.get("securityContext"), CONTAINER_CONTEXT, errors);
     });
 }
 
@@ -100,8 +100,8 @@ const USER_MAX: usize = 104;
 
 pub(super) fn check_options(errors: &mut Errors, options: &Field<'_, '_>) {
     let (name, credential) = (
-        options.child("gmsaCredentialSpecName"),
-        options.child("gmsaCredentialSpec"),
+        options.get("gmsaCredentialSpecName"),
+        options.get("gmsaCredentialSpec"),
     );
     if name.exists() {
         name.checked(errors, subdomain);
@@ -114,7 +114,7 @@ pub(super) fn check_options(errors: &mut Errors, options: &Field<'_, '_>) {
             credential.invalid(errors, detail);
         }
     }
-    let user = options.child("runAsUserName");
+    let user = options.get("runAsUserName");
     if user.exists() {
         for message in user_name(user.text()) {
             user.invalid(errors, message);
@@ -189,9 +189,9 @@ fn is_dns_domain(domain: &str) -> bool {
 /// Containers that are processes of the host are all of them or none (KEP-1981).
 pub(super) fn check_host_process(errors: &mut Errors, spec: &Field<'_, '_>) {
     let flag = |owner: &Field<'_, '_>| {
-        let context = owner.child("securityContext");
-        let options = context.child("windowsOptions");
-        options.child("hostProcess").value.as_bool()
+        let context = owner.get("securityContext");
+        let options = context.get("windowsOptions");
+        options.get("hostProcess").value.as_bool()
     };
     let of_pod = flag(spec);
     let (mut all, mut host) = (0, 0);
@@ -201,11 +201,11 @@ pub(super) fn check_host_process(errors: &mut Errors, spec: &Field<'_, '_>) {
         if let (Some(of_pod), Some(own)) = (of_pod, own)
             && of_pod != own
         {
-            let context = container.child("securityContext");
-            let options = context.child("windowsOptions");
+            let context = container.get("securityContext");
+            let options = context.get("windowsOptions");
             let detail =
                 format!("pod hostProcess value must be identical if both are specified, was {of_pod}");
-            options.child("hostProcess").invalid(errors, detail);
+            options.get("hostProcess").invalid(errors, detail);
         }
         host += i32::from(own.or(of_pod) == Some(true));
     });
@@ -217,7 +217,7 @@ pub(super) fn check_host_process(errors: &mut Errors, spec: &Field<'_, '_>) {
             "If pod contains any hostProcess containers then all containers must be HostProcess containers";
         spec.invalid_as(errors, "", detail);
     }
-    let network = spec.child("hostNetwork");
+    let network = spec.get("hostNetwork");
     if !network.is_true() {
         let detail = "hostNetwork must be true if pod contains any hostProcess containers";
         network.invalid_as(errors, false, detail);
