@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn what_is_refused_is_shown_as_it_came() {
-        let mut object = json!({"metadata": {"typo": 1, "uid": null, "ownerReferences": [{"name": "n"}, {"controller": "x"}]}});
+        let mut object = json!({"metadata": {"ownerReferences": [{"name": "n"}, {"controller": "x"}], "typo": 1, "uid": null}});
         let error = schema()
             .coerce_metadata(&mut object, Malformed::Refuse)
             .unwrap_err();

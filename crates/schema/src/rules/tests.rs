@@ -217,8 +217,8 @@ fn where_rules_run() {
         ]},
     }});
     let object = json!({
-        "list": ["a", "b"], "map": {"k": "v", "a.b": "v"}, "plain": {}, "embedded": {}, "nullable": null, "untyped": 1, "either": 1,
-        "parts": {"x": "1", "y": "2"},
+        "either": 1, "embedded": {}, "list": ["a", "b"], "map": {"a.b": "v", "k": "v"}, "nullable": null,
+        "parts": {"x": "1", "y": "2"}, "plain": {}, "untyped": 1,
     });
     let found = run(&schema, &object, None, RULE_COST_BUDGET);
     assert_eq!(
