@@ -20,6 +20,7 @@ pub(crate) use kind::{KindFault, SCHEME, expect_kind, internal, kind_of_json, no
 /// A body as it was read: not yet checked against a kind.
 #[derive(Debug)]
 pub(crate) struct Body {
+    /// With members by name.
     pub(crate) value: Value,
     /// Paths of the first [`MAX_FINDINGS`] fields that were named twice; the last value counts.
     pub(crate) duplicate_fields: Vec<String>,
@@ -41,6 +42,7 @@ pub(crate) fn read(bytes: &[u8], format: BodyFormat) -> ApiResult<Body> {
                 fields.insert("apiVersion".into(), decoded.api_version.into());
                 fields.insert("kind".into(), decoded.kind.into());
             }
+            value.sort_all_objects();
             Ok(Body {
                 value,
                 duplicate_fields: Vec::new(),
@@ -169,7 +171,7 @@ fn read_yaml(bytes: &[u8]) -> ApiResult<Body> {
         },
     };
     let document = kubewright_yaml::documents_with(text, &options).next();
-    let Some(document) = document.transpose().map_err(|why| refuse(why.in_go_words()))? else {
+    let Some(mut document) = document.transpose().map_err(|why| refuse(why.in_go_words()))? else {
         return Ok(Body {
             value: Value::Null,
             duplicate_fields: Vec::new(),
@@ -182,6 +184,7 @@ fn read_yaml(bytes: &[u8]) -> ApiResult<Body> {
         .take(MAX_FINDINGS)
         .map(|d| format!("line {}: key {}", d.value_line, path::beginning(&d.spelling)))
         .collect();
+    document.value.sort_all_objects();
     Ok(Body {
         value: document.value,
         duplicate_fields,

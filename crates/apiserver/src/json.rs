@@ -26,7 +26,8 @@ pub(crate) struct Document {
     pub(crate) duplicate_fields: Vec<String>,
 }
 
-/// Reads one value, and nothing behind it.
+/// Reads one value, and nothing behind it. Members come by name, as Go goes through its maps, whatever order they are in and whatever the maps of
+/// [`serde_json`] keep of it in this program.
 ///
 /// # Errors
 /// What is wrong with the text, in Go's words.
@@ -94,7 +95,12 @@ fn string_len(text: &[u8]) -> usize {
 /// # Errors
 /// Where the text is no JSON, or nested too deeply.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Value, serde_json::Error> {
-    plain::read(bytes).map_or_else(|| serde_json::from_slice(bytes), Ok)
+    if let Some(value) = plain::read(bytes) {
+        return Ok(value);
+    }
+    let mut value: Value = serde_json::from_slice(bytes)?;
+    value.sort_all_objects();
+    Ok(value)
 }
 
 /// What strict decoding into a Go type finds, in the order of the text: the fields at the paths `unknown`, once each and nothing below
@@ -129,12 +135,13 @@ fn parse(bytes: &[u8]) -> Result<Document, serde_json::Error> {
     let mut duplicate_fields = Vec::new();
     let mut path = String::new();
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = Node {
+    let mut value = Node {
         path: &mut path,
         duplicates: &mut duplicate_fields,
     }
     .deserialize(&mut deserializer)?;
     deserializer.end()?;
+    value.sort_all_objects();
     Ok(Document {
         value,
         duplicate_fields,

@@ -3,10 +3,13 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
-/// A value as Go's encoder writes it: `<`, `>`, `&` and two separators of lines are escaped, and floats have the fewest digits, no
-/// needless `.0`, and an exponent below 1e-6 and from 1e21.
+use crate::json::Sorted;
+
+/// A value as Go's encoder writes it: `<`, `>`, `&` and two separators of lines are escaped, floats have the fewest digits, no
+/// needless `.0`, and an exponent below 1e-6 and from 1e21, and members come by name.
 ///
 /// ```
 /// use kubewright_core::go_json;
@@ -14,12 +17,24 @@ use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 ///
 /// assert_eq!(go_json(&json!({"a": "<b>", "c": [2.0, 1e21]})), r#"{"a":"\u003cb\u003e","c":[2,1e+21]}"#);
 /// ```
-pub fn go_json(value: &impl Serialize) -> String {
-    written(value, Go(CompactFormatter))
+#[must_use]
+pub fn go_json(value: &Value) -> String {
+    go_json_of(&Sorted(value))
 }
 
 /// The same over several lines, each level indented by one blank.
-pub fn go_json_indented(value: &impl Serialize) -> String {
+#[must_use]
+pub fn go_json_indented(value: &Value) -> String {
+    go_json_indented_of(&Sorted(value))
+}
+
+/// The same as [`go_json`] of what has an order of its own, as Go's structs have.
+pub fn go_json_of(value: &impl Serialize) -> String {
+    written(value, Go(CompactFormatter))
+}
+
+/// The same as [`go_json_indented`] of what has an order of its own, as Go's structs have.
+pub fn go_json_indented_of(value: &impl Serialize) -> String {
     written(value, Go(PrettyFormatter::with_indent(b" ")))
 }
 

@@ -48,7 +48,7 @@ pub use continue_tokens::ContinueTokens;
 pub use conversion_review::{ConversionRequest, ConversionResponse, ConversionReview};
 pub use dynamic::{DynamicObject, PartialObject, TypeMeta};
 pub use field_error::{FieldError, FieldErrorKind, FieldPath};
-pub use go_json::{go_json, go_json_indented};
+pub use go_json::{go_json, go_json_indented, go_json_indented_of, go_json_of};
 pub use gvk::{
     GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, ParseGroupVersionError,
 };

@@ -20,6 +20,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use kubewright_core::json::{Sorted, by_name};
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 
 use crate::model::{Field, Presence, Type, Value};
@@ -64,7 +65,7 @@ impl Serialize for Internal<'_> {
                         write_fields(ty, words, fields, self.part, &mut map)?;
                         map.end()
                     }
-                    None => self.value.serialize(serializer),
+                    None => Sorted(self.value).serialize(serializer),
                 },
             },
             (Value::Array(item), Json::Array(items)) => {
@@ -76,7 +77,7 @@ impl Serialize for Internal<'_> {
             }
             (Value::Map(item), Json::Object(entries)) => {
                 let mut map = serializer.serialize_map(Some(entries.len()))?;
-                for (key, value) in entries {
+                for (key, value) in by_name(entries) {
                     map.serialize_entry(key, &Self::new(item, value))?;
                 }
                 map.end()
@@ -98,7 +99,7 @@ impl Serialize for Internal<'_> {
             (Value::SchemaOrStringArray, Json::Object(_)) => {
                 schema_or(serializer, Some(self.value), "Property", &())
             }
-            _ => self.value.serialize(serializer),
+            _ => Sorted(self.value).serialize(serializer),
         }
     }
 }

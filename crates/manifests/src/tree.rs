@@ -5,7 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use kubewright_core::json::Sorted;
+use serde_json::Value;
 
 use crate::error::ManifestError;
 
@@ -80,9 +81,9 @@ impl Tree {
         }
     }
 
-    /// Adds an object as YAML, after the `---` with which controller-gen begins its files.
-    pub(crate) fn insert_object(&mut self, path: &str, object: &impl Serialize) -> Result<(), ManifestError> {
-        let text = kubewright_yaml::to_string(object).map_err(|source| ManifestError::Encode {
+    /// Adds an object as YAML with keys by name, after the `---` with which controller-gen begins its files.
+    pub(crate) fn insert_object(&mut self, path: &str, object: &Value) -> Result<(), ManifestError> {
+        let text = kubewright_yaml::to_string(&Sorted(object)).map_err(|source| ManifestError::Encode {
             path: path.to_owned(),
             source,
         })?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::Deployment;
+use kubewright_core::json::Sorted;
 use kubewright_derive::{CustomResource, Schema};
 use kubewright_manifests::{CrdOptions, Options, RbacOptions, Tree, crds, install};
 use kubewright_runtime::{Controller, Operator, Outcome, Right, Verb, reconcile_fn};
@@ -110,7 +111,7 @@ fn the_same_operator_gives_the_same_bytes() {
     for (path, text) in first.files() {
         let value: serde_json::Value = kubewright_yaml::from_str(text).unwrap();
         assert_eq!(
-            format!("---\n{}", kubewright_yaml::to_string(&value).unwrap()),
+            format!("---\n{}", kubewright_yaml::to_string(&Sorted(&value)).unwrap()),
             text,
             "{path}"
         );

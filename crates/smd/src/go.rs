@@ -2,9 +2,8 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
+use kubewright_core::json::by_name;
 use serde_json::{Number, Value};
-
-use crate::fields::by_name;
 
 /// Prints a JSON value as Go's `%v` prints the `interface{}` it decodes to.
 pub(crate) struct Verb<'a>(pub(crate) &'a Value);

@@ -3,7 +3,7 @@
 //! Validation here works on the object as the client knows it, and so do its errors. What their paths lead to tells which type a
 //! value has, and with that what upstream shows (see [`kubewright_kinds::go`]).
 
-use kubewright_core::{FieldError, go_json, go_json_indented};
+use kubewright_core::{FieldError, go_json_indented, go_json_indented_of, go_json_of};
 use kubewright_kinds::go::Internal;
 use kubewright_kinds::{Type, Value as Kind, table};
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub(crate) fn error(ty: &'static Type, error: &FieldError) -> FieldError {
         (_, path) => path.to_owned(),
     };
     if let Some(kind) = kind_at(ty, &path, value) {
-        let shown = go_json(&Internal::new(&kind, value));
+        let shown = go_json_of(&Internal::new(&kind, value));
         error.detail = match error.detail.is_empty() {
             true => shown,
             false => format!("{shown}: {}", error.detail),
@@ -84,7 +84,7 @@ fn steps(path: &str) -> impl Iterator<Item = Step<'_>> {
 /// A value as indented JSON, of an internal type where `ty` is the name of one.
 pub(crate) fn indented(ty: &str, value: &Value) -> String {
     match table().type_named(ty) {
-        Some(ty) => go_json_indented(&Internal::new(&Kind::Object(ty.id()), value)),
+        Some(ty) => go_json_indented_of(&Internal::new(&Kind::Object(ty.id()), value)),
         None => go_json_indented(value),
     }
 }
@@ -92,7 +92,7 @@ pub(crate) fn indented(ty: &str, value: &Value) -> String {
 /// The same for a struct that others embed: those fields of `ty` alone.
 pub(crate) fn indented_part(ty: &str, part: &'static str, value: &Value) -> String {
     match table().type_named(ty) {
-        Some(ty) => go_json_indented(&Internal::part(&Kind::Object(ty.id()), part, value)),
+        Some(ty) => go_json_indented_of(&Internal::part(&Kind::Object(ty.id()), part, value)),
         None => go_json_indented(value),
     }
 }

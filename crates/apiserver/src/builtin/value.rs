@@ -1,5 +1,6 @@
 //! Small readers over JSON objects that see them as Go would: absent, `null` and the zero value are one thing.
 
+use kubewright_core::json::by_name;
 use serde_json::{Map, Value, json};
 
 /// A JSON object, as the built-in tables hand it round.
@@ -67,7 +68,7 @@ pub(crate) fn map_at<'a>(
     self::pointer(value, pointer)
         .and_then(Value::as_object)
         .into_iter()
-        .flatten()
+        .flat_map(by_name)
 }
 
 /// Whether the boolean at a JSON pointer is true.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use jiff::Timestamp;
+use kubewright_core::json::Sorted;
 use kubewright_core::{Status, StatusReason, query};
 use kubewright_kinds::protobuf::{self, Versionless};
 use kubewright_net::Body;
@@ -356,7 +357,9 @@ pub(crate) fn encode(encoding: Encoding, value: &Value) -> ApiResult<Bytes> {
     let text = |field: &str| value[field].as_str().unwrap_or_default();
     Ok(match encoding {
         Encoding::Json => codec::to_json(value),
-        Encoding::PrettyJson => serde_json::to_vec_pretty(value).unwrap_or_default().into(),
+        Encoding::PrettyJson => serde_json::to_vec_pretty(&Sorted(value))
+            .unwrap_or_default()
+            .into(),
         Encoding::Yaml => kubewright_yaml::json_to_string(value).into(),
         Encoding::Protobuf => protobuf::encode(text("apiVersion"), text("kind"), value)
             .map_err(Status::internal_error)?

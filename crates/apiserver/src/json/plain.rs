@@ -14,8 +14,9 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Value> {
         at: 0,
         has_control: bytes.iter().fold(false, |has, byte| has | (*byte < b' ')),
     };
-    let value = reader.value(MAX_DEPTH)?;
+    let mut value = reader.value(MAX_DEPTH)?;
     reader.blanks();
+    value.sort_all_objects();
     (reader.at == text.len()).then_some(value)
 }
 

@@ -153,7 +153,7 @@ mod tests {
         let found = normalize(&mut pod);
         assert!(found.unknown_fields[0].len() < MAX_PATH_BYTES + 8);
 
-        let mut pod = json!({"spec": {"hostNetwork": 1, "containers": [{"name": 1}]}});
+        let mut pod = json!({"spec": {"containers": [{"name": 1}], "hostNetwork": 1}});
         let error = normalize(&mut pod).type_error.unwrap();
         assert_eq!(
             error,

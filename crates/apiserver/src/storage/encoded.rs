@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use bytes::{BufMut, Bytes};
+use kubewright_core::json::by_name;
 use serde_json::Value;
 
 use crate::json::write;
@@ -100,7 +101,7 @@ impl Encoded {
         let mut version_at = NOWHERE as usize;
         let mut types = TypeMembers::default();
         text.push(b'{');
-        for (name, field) in fields {
+        for (name, field) in by_name(fields) {
             separate(&mut text);
             let start = text.len();
             name_field(&mut text, name);
@@ -108,7 +109,7 @@ impl Encoded {
                 Value::Object(metadata) if name == "metadata" => {
                     text.push(b'{');
                     version_at = text.len();
-                    for (name, field) in metadata.iter().filter(|(name, _)| *name != "resourceVersion") {
+                    for (name, field) in by_name(metadata).filter(|(name, _)| *name != "resourceVersion") {
                         open_field(&mut text, name);
                         write::value(&mut text, field);
                     }
@@ -120,7 +121,7 @@ impl Encoded {
                 }
                 _ => write::value(&mut text, field),
             }
-            // Names are sorted, so `metadata` comes behind, and a comma before it.
+            // `metadata` comes behind, and a comma before it.
             types.note(name.as_bytes(), start..text.len() + 1);
         }
         if version_at == NOWHERE as usize {

@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use kubewright_core::Quantity;
+use kubewright_core::json::by_name;
 use serde_json::Value;
 
 use super::view::{get, items, or, text};
@@ -110,8 +111,7 @@ pub(super) fn age(time: Option<Timestamp>, now: Timestamp) -> String {
 /// `a=1,b=2`, or `<none>` for no labels: `FormatLabels` of `apimachinery/pkg/labels`.
 pub(super) fn labels(labels: Option<&Value>) -> String {
     let joined = labels.and_then(Value::as_object).map(|labels| {
-        let pairs: Vec<_> = labels
-            .iter()
+        let pairs: Vec<_> = by_name(labels)
             .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or("")))
             .collect();
         pairs.join(",")

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use kubewright_core::json::{Sorted, by_name};
 use serde_json::{Map, Value as Json};
 
 use super::envelope::{end_envelope, start_envelope};
@@ -189,7 +190,7 @@ impl Encoder<'_> {
 
     fn map(&mut self, tag: u32, item: &Value, value: &Json, depth: usize) -> Done {
         let members = value.as_object().ok_or_else(|| mismatch("a map"))?;
-        for (key, value) in members.iter().rev() {
+        for (key, value) in by_name(members).rev() {
             let value = Some(value).filter(|v| !v.is_null());
             let written = self.out.len();
             self.value(2, item, value, depth)
@@ -272,7 +273,9 @@ impl Encoder<'_> {
             Value::IntOrString => self.int_or_string(value),
             Value::RawExtension | Value::Json | Value::FieldsV1 => {
                 if let Some(value) = value {
-                    self.out.bytes_field(1, value.to_string().as_bytes());
+                    // A value always has a text.
+                    let text = serde_json::to_vec(&Sorted(value)).unwrap_or_default();
+                    self.out.bytes_field(1, &text);
                 }
                 Ok(())
             }

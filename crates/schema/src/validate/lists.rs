@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use kubewright_core::{FieldError, FieldPath, go_json};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::MAX_ERRORS;
 use crate::number::GoNumber;
@@ -71,7 +71,7 @@ fn check_map(keys: &[String], items: &[Value], path: &FieldPath, errors: &mut Ve
             FieldError::invalid(path.index(index), item.clone(), detail),
         );
     }
-    let key_of = |item: &Value| -> Map<String, Value> {
+    let key_of = |item: &Value| -> Value {
         keys.iter()
             .filter_map(|key| Some((key.clone(), item.get(key)?.clone())))
             .collect()

@@ -5,6 +5,7 @@
 
 use std::fmt::{self, Formatter};
 
+use kubewright_core::json::Sorted;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -129,7 +130,7 @@ fn write_string(text: &mut String, name: &str) {
 
 /// JSON as Go's encoder writes it: three characters of HTML are escaped.
 pub(crate) fn write_value(text: &mut String, value: &Value) {
-    let json = value.to_string();
+    let json = serde_json::to_string(&Sorted(value)).unwrap_or_default();
     if !json.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
         text.push_str(&json);
         return;

@@ -15,7 +15,6 @@
 mod element;
 mod filter;
 mod json;
-mod members;
 mod order;
 mod set;
 #[cfg(test)]
@@ -28,5 +27,4 @@ pub use order::equal;
 pub use set::FieldSet;
 
 pub(crate) use json::write_value;
-pub(crate) use members::by_name;
 pub(crate) use order::{is_printable, quote};

@@ -6,9 +6,8 @@
 use std::cmp::Ordering;
 use std::fmt::{self, Write};
 
+use kubewright_core::json::by_name;
 use serde_json::{Number, Value};
-
-use super::members::by_name;
 
 /// Whether two values are the same; `1` and `1.0` are.
 pub fn equal(left: &Value, right: &Value) -> bool {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kubewright_core::go_json;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -350,7 +351,7 @@ fn kubectl_applies_over_its_annotation() {
             .unwrap();
         assert_eq!(applied["spec"]["replicas"], 2);
         let annotation = applied["metadata"]["annotations"][LAST_APPLIED].as_str().unwrap();
-        assert_eq!(annotation, format!("{config}\n"));
+        assert_eq!(annotation, format!("{}\n", go_json(&config)));
         // What somebody else has changed since is in conflict also for kubectl.
         live["spec"]["replicas"] = json!(3);
         let error = manager(0)

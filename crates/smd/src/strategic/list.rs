@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use kubewright_core::json::Sorted;
 use serde_json::{Map, Value};
 
 use super::error::print_list;
@@ -251,7 +252,7 @@ impl Identity {
     fn of(value: &Value) -> Self {
         match value {
             Value::String(text) => Self::Text(text.clone()),
-            other => Self::Json(other.to_string()),
+            other => Self::Json(serde_json::to_string(&Sorted(other)).unwrap_or_default()),
         }
     }
 }

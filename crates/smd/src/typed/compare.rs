@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use kubewright_core::json::by_name;
 use serde_json::{Map, Value};
 
 use super::Shape;
@@ -9,7 +10,7 @@ use super::error::TypeErrors;
 use super::fits::fits;
 use super::items::{sorted_items, take_run};
 use super::validate::scalar_mismatch;
-use crate::fields::{FieldSet, Filter, PathElement, by_name, equal};
+use crate::fields::{FieldSet, Filter, PathElement, equal};
 use crate::types::{ListRef, MapRef, TypeRef};
 
 /// How a value differs from another one (structured-merge-diff `typed/compare.go`).

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use kubewright_apiserver::{Authorization, Options};
+use kubewright_core::go_json;
 use kubewright_net::Identity;
 use serde_json::{Value, json};
 
@@ -107,7 +108,7 @@ fn told(row: &Value, answer: &Answer) -> Value {
 fn in_one_order(mut status: Value) -> Value {
     for field in ["resourceRules", "nonResourceRules"] {
         if let Some(rules) = status.get_mut(field).and_then(Value::as_array_mut) {
-            rules.sort_by_key(Value::to_string);
+            rules.sort_by_key(go_json);
         }
     }
     status

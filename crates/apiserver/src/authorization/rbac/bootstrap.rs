@@ -203,6 +203,8 @@ impl Wanted {
             let taken = entry("clusterrole-aggregation-controller", "Apply", set(vec!["rules"]));
             entries.insert(0, taken);
         }
+        // They are written as they are.
+        entries.iter_mut().for_each(Value::sort_all_objects);
         entries
     }
 
@@ -401,7 +403,7 @@ fn named(name: &str, adds_to: Vec<String>, what: What) -> Wanted {
 fn subject(text: &str) -> Option<Value> {
     let (kind, name) = text.split_once(':')?;
     Some(match name.split_once('/') {
-        Some((namespace, name)) => json!({"kind": kind, "namespace": namespace, "name": name}),
+        Some((namespace, name)) => json!({"kind": kind, "name": name, "namespace": namespace}),
         None => json!({"apiGroup": GROUP, "kind": kind, "name": name}),
     })
 }

@@ -1,5 +1,6 @@
 //! Text of values in the order in which Go writes the types that only annotations have.
 
+use kubewright_core::json::{Sorted, by_name};
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::Value;
 
@@ -54,13 +55,13 @@ impl Serialize for Ordered<'_> {
                         .position(|known| *known == name)
                         .unwrap_or(FIELDS.len())
                 };
-                let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+                let mut fields: Vec<(&String, &Value)> = by_name(fields).collect();
                 fields.sort_by_key(|(name, _)| place(name));
                 let mut map = serializer.serialize_map(Some(fields.len()))?;
                 for (name, value) in fields {
                     match name.as_str() {
                         // Names of labels are sorted, whatever they are.
-                        "matchLabels" => map.serialize_entry(name, value)?,
+                        "matchLabels" => map.serialize_entry(name, &Sorted(value))?,
                         _ => map.serialize_entry(name, &Ordered(value))?,
                     }
                 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_core::json::by_name;
 use kubewright_core::{FieldError, FieldErrorKind, FieldPath, Quantity};
 use serde_json::Value;
 
@@ -100,7 +101,7 @@ impl<'p, 'v> Field<'p, 'v> {
     where
         'v: 's,
     {
-        let entries = self.value.as_object().into_iter().flatten();
+        let entries = self.value.as_object().into_iter().flat_map(by_name);
         entries.map(move |(key, value)| (key.as_str(), self.at(Step::Key(key), value)))
     }
 

@@ -10,6 +10,8 @@ pub(super) mod v3;
 
 use serde_json::{Map, Value};
 
+use crate::codec::to_json;
+
 /// How a JSON value becomes a message.
 pub(super) enum Message {
     /// An object whose members have tags.
@@ -183,7 +185,7 @@ fn write_field(tag: u32, form: Form, value: &Value, out: &mut Vec<u8>, depth: us
         }
         Form::Any => {
             let mut any = Vec::new();
-            write_bytes(&mut any, YAML, value.to_string().as_bytes());
+            write_bytes(&mut any, YAML, &to_json(value));
             write_bytes(out, tag, &any);
         }
         Form::Anys => items().for_each(|value| write_field(tag, Form::Any, value, out, depth)),

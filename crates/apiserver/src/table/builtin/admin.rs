@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use jiff::SignedDuration;
+use kubewright_core::json::by_name;
 use serde_json::Value;
 
 use super::{BuiltinPrinter, no_conditions, printer};
@@ -262,7 +263,7 @@ fn selector_as_go(selector: &Value) -> String {
     let labels = get(selector, "/matchLabels")
         .and_then(Value::as_object)
         .into_iter()
-        .flatten();
+        .flat_map(by_name);
     let labels: String = labels
         .map(|(key, value)| format!("{key}: {},", value.as_str().unwrap_or_default()))
         .collect();

@@ -1,5 +1,6 @@
 //! Namespaces, configuration, identities and rights.
 
+use kubewright_core::json::by_name;
 use serde_json::Value;
 
 use super::{BuiltinPrinter, printer};
@@ -91,7 +92,7 @@ fn entries(row: &Row<'_>, path: &str) -> usize {
 fn resource_quota(row: &Row<'_>) -> Vec<Value> {
     let (mut requests, mut limits) = (Vec::new(), Vec::new());
     if let Some(hard) = row.get("/status/hard").and_then(Value::as_object) {
-        for (resource, hard) in hard {
+        for (resource, hard) in by_name(hard) {
             let used = row.get("/status/used").and_then(|used| used.get(resource));
             let entry = format!("{resource}: {}/{}", quantity(used), quantity(Some(hard)));
             if resource.starts_with("limits.") {

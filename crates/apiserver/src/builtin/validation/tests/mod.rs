@@ -14,6 +14,7 @@ use super::super::defaults::tests::arbitrary_object;
 use super::super::strategy::{Context, Requester, ServicePool, strategy};
 use super::names::{NameRule, NameUse};
 use super::*;
+use kubewright_core::go_json;
 use kubewright_kinds::Scope;
 use proptest::prelude::*;
 use serde_json::json;
@@ -185,8 +186,9 @@ fn metadata_of_new_objects() {
         |name: &str| json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": "u", "controller": true});
     let owners = json!([owner("a"), owner("b")]);
     let text = format!(
-        "metadata.ownerReferences: Invalid value: {owners}: Only one reference can have Controller set to true. Found \
-         \"true\" in references for Pod/a and Pod/b"
+        "metadata.ownerReferences: Invalid value: {}: Only one reference can have Controller set to true. Found \
+         \"true\" in references for Pod/a and Pod/b",
+        go_json(&owners)
     );
     check(
         "",

@@ -83,7 +83,10 @@ fn workloads() {
         &[
             "spec.selector.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
             "spec.selector.matchExpressions[1].operator: Invalid value: \"Is\": not a valid selector operator",
-            &format!("spec.selector: Invalid value: {unreadable}: invalid label selector"),
+            &format!(
+                "spec.selector: Invalid value: {}: invalid label selector",
+                go_json(&unreadable)
+            ),
         ],
     );
 }
@@ -441,7 +444,7 @@ fn jobs_change_while_they_wait() {
     let (object, errors) = complete(jobs, &moved(false), Some(&complete(jobs, &job(&[]), None).0));
     let text = format!(
         "spec.template: Invalid value: {}: field is immutable",
-        object["spec"]["template"]
+        go_json(&object["spec"]["template"])
     );
     compare(
         errors
