@@ -97,14 +97,15 @@ impl Driver {
     }
 
     pub(crate) fn apply(&self, batch: Batch) {
+        let asked = self.core.store.ask(&batch);
         let Some(merge) = &self.merge else {
-            return self.core.apply(self.range, batch);
+            return self.core.apply(self.range, batch, asked);
         };
         // Held until the store has it, so that no other range comes in between.
         let mut merge = merge.lock();
         let store = &self.core.store;
         let batch = merge.take_in(self.range, batch, &|key| store.get(key), &|| store.list());
-        self.core.apply(self.range, batch);
+        self.core.apply(self.range, batch, asked);
     }
 
     /// Has the store take in what waits.

@@ -27,9 +27,10 @@ use crate::reflector::{LONGEST, Reflector, ReflectorOptions, StreamingSupport, V
 use crate::registration::Registration;
 use crate::sharding::ShardedSource;
 use crate::sharding::merge::Merge;
+use crate::snapshot::not_for_index_functions;
 use crate::source::{ListerWatcher, SourceError};
 use crate::stats::{Counters, Stats};
-use crate::store::{Change, Initial, Store, StoreOptions};
+use crate::store::{Asked, Change, Initial, Store, StoreOptions};
 
 /// How an informer works. Every value is valid.
 #[derive(Clone)]
@@ -291,13 +292,16 @@ impl<K: 'static> SharedInformer<K> {
 
     /// Adds an index, at any time. The function gives the values under which an object is found; it must give the same
     /// for the same object. If it panics, the object is not found by this index, and the log says so. It is called
-    /// while no reader is kept waiting, and may read the store; it must not add indices. Returns
-    /// [`Indexed::Existed`], and changes nothing, when there is an index of that name.
+    /// while no reader is kept waiting, and may read the store; it must not add indices or handlers or ask for statistics: these calls panic
+    /// then. The informer has the function as long as it runs, so one that captures a handle of it, such as a [`Lister`], keeps it running for ever.
+    ///
+    /// Where there is an index of that name, it stays, whatever its function is, and the result is [`Indexed::Existed`].
     pub fn add_index(
         &self,
         name: &str,
         function: impl Fn(&Cached<K>) -> Vec<String> + Send + Sync + 'static,
     ) -> Indexed {
+        not_for_index_functions("add indices");
         let function = move |record: &Arc<_>| function(&Cached::in_passing(Arc::clone(record)));
         match self.inner.core.store.add_index(name, Arc::new(function)) {
             true => Indexed::Added,
@@ -322,7 +326,8 @@ impl<K: 'static> SharedInformer<K> {
         self.inner.core.store.is_populated()
     }
 
-    /// Waits for [`has_synced`](Self::has_synced).
+    /// Waits for [`has_synced`](Self::has_synced): for ever where the server refuses, or while the informer is stopped.
+    /// [`health`](Self::health) says why, and a timeout how long.
     pub async fn synced(&self) {
         let mut synced = self.inner.core.synced.subscribe();
         // The sender lives as long as this handle.
@@ -384,6 +389,7 @@ impl<K> fmt::Debug for SharedInformer<K> {
 
 /// Whether an index was added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "an index of the same name may have another function"]
 pub enum Indexed {
     /// It was.
     Added,
@@ -438,11 +444,11 @@ impl Core {
         }
     }
 
-    /// Takes a batch of a range in and hands out what it changed.
-    pub(crate) fn apply(&self, range: usize, batch: Batch) {
+    /// Takes a batch of a range in, with what indices said of its objects, and hands out what it changed.
+    pub(crate) fn apply(&self, range: usize, batch: Batch, asked: Asked) {
         let listeners = self.listeners.lock();
         let was_populated = self.store.is_populated();
-        let changes: Arc<[Change]> = self.store.apply(batch).into();
+        let changes: Arc<[Change]> = self.store.apply_asked(batch, asked).into();
         let now_populated = !was_populated && self.store.is_populated();
         let now = Instant::now().into_std();
         // A bookmark, or a list in which nothing is new, wakes nobody.
@@ -465,6 +471,7 @@ impl Core {
     }
 
     pub(crate) fn stats(&self) -> Stats {
+        not_for_index_functions("ask for statistics");
         let now = Instant::now().into_std();
         let listeners = self.listeners.lock();
         let lag = |(_, listener): &(u64, Arc<Listener>)| listener.queue.lock().lag(now);
@@ -524,6 +531,7 @@ impl Core {
     }
 
     pub(crate) fn listen(&self) -> (u64, Arc<Listener>) {
+        not_for_index_functions("add handlers");
         let listener = Arc::new(Listener::new());
         let mut listeners = self.listeners.lock();
         let mut queue = listener.queue.lock();

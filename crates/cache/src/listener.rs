@@ -15,9 +15,10 @@ use crate::store::{Change, FinalState, Initial};
 
 /// Told of changes, in order for each key. Calls come one at a time from a task of the handler's own.
 ///
-/// A handler that is slow delays itself alone: what happens to a key meanwhile is merged, so that it is told the
-/// difference between what it knows and what is. Handlers must not block; they put a key on a queue. One that panics
-/// misses that one call.
+/// A handler that is behind delays itself alone: what happens to a key meanwhile is merged, so that it is told the
+/// difference between what it knows and what is. But handlers must not block; they put a key on a queue. As with every task, a call that takes long
+/// keeps its thread from others, and from what the call has woken; between such calls they get their turn. One that panics misses that one
+/// call.
 ///
 /// Changes of different keys come in the order in which they happened, with one exception: what a resync shows again
 /// never delays them.
@@ -79,7 +80,7 @@ impl Listener {
         core: Weak<Core>,
         resync: Option<Duration>,
     ) {
-        let mut told = 0u32;
+        let mut turn = Turn::new();
         let mut due = resync.map(|period| Instant::now() + period);
         loop {
             if let (Some(period), Some(at)) = (resync, due)
@@ -102,17 +103,38 @@ impl Listener {
                     Some(at) => drop(tokio::time::timeout_at(at, self.wake.notified()).await),
                 },
             }
-            told += 1;
-            if told.is_multiple_of(CALLS_IN_A_ROW) {
-                told = 0;
+            if turn.is_over() {
                 tokio::task::yield_now().await;
+                turn = Turn::new();
             }
         }
     }
 }
 
-/// Calls to a handler before other tasks get a turn.
-const CALLS_IN_A_ROW: u32 = 64;
+/// How long a handler is told before other tasks get their turn.
+struct Turn {
+    calls: u32,
+    /// By the clock of the system: tokio's stands still where tests pause it.
+    begun: std::time::Instant,
+}
+
+impl Turn {
+    const CALLS: u32 = 64;
+    const TIME: Duration = Duration::from_millis(1);
+
+    fn new() -> Self {
+        Self {
+            calls: 0,
+            begun: std::time::Instant::now(),
+        }
+    }
+
+    /// Counts a call.
+    fn is_over(&mut self) -> bool {
+        self.calls += 1;
+        self.calls == Self::CALLS || self.begun.elapsed() >= Self::TIME
+    }
+}
 
 fn tell<K>(handler: &impl EventHandler<K>, change: &Change) {
     let cached = |record: &Arc<_>| Cached::in_passing(Arc::clone(record));

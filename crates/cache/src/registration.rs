@@ -47,7 +47,8 @@ impl Registration {
         *self.listener.synced.borrow()
     }
 
-    /// Waits for [`has_synced`](Self::has_synced).
+    /// Waits for [`has_synced`](Self::has_synced), as [`SharedInformer::synced`](crate::SharedInformer::synced) does: for ever where that
+    /// waits for ever.
     pub async fn synced(&self) {
         let mut synced = self.listener.synced.subscribe();
         // The sender lives as long as this registration.

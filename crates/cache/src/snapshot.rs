@@ -3,6 +3,7 @@
 //! Objects are found by the hash of their key in a persistent tree, with those of one namespace side by side. An
 //! index is a second tree, from the hash of a value to the places of the objects that have it.
 
+use std::cell::Cell;
 use std::hash::BuildHasher;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -292,11 +293,28 @@ fn is_key(key: &ObjectKey, namespace: Option<&str>, name: &str) -> bool {
     *key.name == *name && key.namespace.as_deref() == namespace
 }
 
+thread_local! {
+    static IS_ASKED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// # Panics
+///
+/// When an index function calls what waits for those who may wait for it.
+pub(crate) fn not_for_index_functions(what: &str) {
+    assert!(
+        !IS_ASKED.get(),
+        "an index function may read the store; it must not {what}"
+    );
+}
+
 impl Function {
     /// The values of an object, each once. The function is foreign code: a panic of it is not to end the informer.
     pub(crate) fn values(&self, record: &Arc<Record>) -> Vec<String> {
         let call = AssertUnwindSafe(|| (self.function)(record));
-        let mut values = catch_unwind(call).unwrap_or_else(|_| {
+        IS_ASKED.set(true);
+        let values = catch_unwind(call);
+        IS_ASKED.set(false);
+        let mut values = values.unwrap_or_else(|_| {
             tracing::error!(index = self.name, key = %record.key(), "an index function panicked: the object is not indexed");
             Vec::new()
         });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use kubewright_core::{ObjectKey, ResourceVersion};
 use parking_lot::Mutex;
 
@@ -177,6 +177,14 @@ pub(crate) struct Store {
     published: Published<Snapshot>,
 }
 
+/// What indices said of objects on their way in.
+pub(crate) struct Asked {
+    /// How many indices there were.
+    functions: usize,
+    /// By the address of the record, which is no other's as long as this is held.
+    values: HashMap<usize, (Arc<Record>, Values)>,
+}
+
 /// An object on its way in.
 struct Incoming {
     record: Arc<Record>,
@@ -267,11 +275,47 @@ impl Store {
         }
     }
 
+    /// Asks the indices about the objects of a batch that are not here already. The functions may take long: this is for before those locks
+    /// that others wait for.
+    pub(crate) fn ask(&self, batch: &Batch) -> Asked {
+        let published = self.published.load();
+        let functions = published.functions();
+        let mut asked = Asked {
+            functions: functions.len(),
+            values: HashMap::new(),
+        };
+        if functions.is_empty() {
+            return asked;
+        }
+        let records = batch.deltas.iter().flat_map(|delta| match delta {
+            Delta::Upsert(record) => std::slice::from_ref(record),
+            Delta::Replace(records) => records,
+            Delta::Delete(_) | Delta::Lose(_) | Delta::Populated => &[],
+        });
+        for record in records.filter(|record| !is_here(&published, record)) {
+            let values = self.values(&functions, record);
+            let address = Arc::as_ptr(record).addr();
+            asked.values.insert(address, (Arc::clone(record), values));
+        }
+        asked
+    }
+
     /// Takes the steps of a batch, all at once, and tells what changed.
+    #[cfg(test)]
     pub(crate) fn apply(&self, batch: Batch) -> Vec<Change> {
+        let asked = self.ask(&batch);
+        self.apply_asked(batch, asked)
+    }
+
+    /// The same with what indices said of its objects.
+    pub(crate) fn apply_asked(&self, batch: Batch, mut asked: Asked) -> Vec<Change> {
         let _one_at_a_time = self.writing.lock();
         let mut snapshot = Snapshot::clone(&self.published.load());
         let functions = snapshot.functions();
+        if asked.functions != functions.len() {
+            // There is another index by now.
+            asked.values.clear();
+        }
         let mut changes = Vec::with_capacity(batch.deltas.len());
         // What came together with the first state belongs to it: handlers are told that they have it after the batch.
         let initial = if snapshot.populated {
@@ -282,7 +326,7 @@ impl Store {
         for delta in batch.deltas {
             match delta {
                 Delta::Upsert(record) => {
-                    let incoming = self.prepare(&snapshot, record, &functions);
+                    let incoming = self.prepare(&snapshot, record, &functions, &mut asked);
                     upsert(&mut snapshot, incoming, initial, &mut changes);
                 }
                 Delta::Delete(last) => {
@@ -297,7 +341,7 @@ impl Store {
                 Delta::Replace(records) => {
                     remove_others(&mut snapshot, &records, &mut changes);
                     for record in records {
-                        let incoming = self.prepare(&snapshot, record, &functions);
+                        let incoming = self.prepare(&snapshot, record, &functions, &mut asked);
                         upsert(&mut snapshot, incoming, initial, &mut changes);
                     }
                     snapshot.populated = true;
@@ -312,12 +356,19 @@ impl Store {
         changes
     }
 
-    /// Asks the indices about an object, unless it is here already: a relist asks of what changed only.
-    fn prepare(&self, snapshot: &Snapshot, record: Arc<Record>, functions: &[Arc<Function>]) -> Incoming {
-        let key = record.key();
-        let known = snapshot.get(key.namespace.as_deref(), &key.name);
-        let known = known.is_some_and(|known| Arc::ptr_eq(known, &record));
-        let values = (!known).then(|| self.values(functions, &record));
+    /// Asks the indices about an object if they were not asked yet, unless it is here already: a relist asks of what changed only.
+    fn prepare(
+        &self,
+        snapshot: &Snapshot,
+        record: Arc<Record>,
+        functions: &[Arc<Function>],
+        asked: &mut Asked,
+    ) -> Incoming {
+        let known = is_here(snapshot, &record);
+        let values = (!known).then(|| {
+            let asked = asked.values.remove(&Arc::as_ptr(&record).addr());
+            asked.map_or_else(|| self.values(functions, &record), |(_, values)| values)
+        });
         let record = if known { record } else { self.packed(record) };
         Incoming { record, values }
     }
@@ -432,6 +483,13 @@ impl fmt::Debug for Store {
             .field("version", &published.version)
             .finish_non_exhaustive()
     }
+}
+
+/// Whether this very record is stored.
+fn is_here(snapshot: &Snapshot, record: &Arc<Record>) -> bool {
+    let key = record.key();
+    let here = snapshot.get(key.namespace.as_deref(), &key.name);
+    here.is_some_and(|here| Arc::ptr_eq(here, record))
 }
 
 fn upsert(snapshot: &mut Snapshot, incoming: Incoming, initial: Initial, changes: &mut Vec<Change>) {

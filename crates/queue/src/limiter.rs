@@ -130,10 +130,14 @@ impl<K: Eq + Hash + Clone> Default for Exponential<K> {
 impl<K: Eq + Hash + Clone + fmt::Debug + Send> RateLimiter<K> for Exponential<K> {
     fn when(&mut self, key: &K, _now: Instant) -> Duration {
         let failures = self.failures.fail(key);
-        let factor = 1u32.checked_shl(failures);
-        factor
-            .and_then(|factor| self.base.checked_mul(factor))
-            .map_or(self.max, |wait| wait.min(self.max))
+        if self.base.is_zero() {
+            return Duration::ZERO;
+        }
+        let factor = 2u128.checked_pow(failures);
+        let nanos = factor.and_then(|factor| self.base.as_nanos().checked_mul(factor));
+        nanos
+            .filter(|nanos| *nanos < self.max.as_nanos())
+            .map_or(self.max, Duration::from_nanos_u128)
     }
 
     fn forget(&mut self, key: &K) {
@@ -332,6 +336,13 @@ mod tests {
             (exponential.num_requeues(&"a"), waits(&mut exponential, 1, now)),
             (0, vec![5])
         );
+
+        // Neither is a small base tried at full length out of a sudden, nor none at all.
+        let mut none = Exponential::new(Duration::ZERO, Duration::from_secs(1000));
+        assert_eq!(waits(&mut none, 200, now), [0; 200]);
+        let mut small = Exponential::new(Duration::from_nanos(1), Duration::from_secs(1000));
+        let waits_of_small = waits(&mut small, 60, now);
+        assert_eq!((waits_of_small[39], waits_of_small[40]), (549_755, 1_000_000));
 
         let mut fast_slow = FastSlow::new(Duration::from_millis(1), Duration::from_secs(1), 2);
         assert_eq!(waits(&mut fast_slow, 4, now), [1, 1, 1000, 1000]);

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
@@ -45,12 +46,13 @@ impl Default for Settings {
 /// A share of the work for keys that have waited long, whatever their priority.
 ///
 /// A key does not climb in priority: a hundred thousand old resyncs never stand before one fresh change. Instead
-/// one key in `one_in` that workers take is the one that has been ready longest, once that is longer than `after`.
+/// one key in `one_in` that workers take is the one that could have been taken longest, once it has been ready for longer than `after`. What
+/// is added while in work can be taken when that ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Aging {
     /// How long a key must have been ready. Default: 5 s.
     pub after: Duration,
-    /// Every how many keys an old one is taken; 0 counts as 1, which means strictly by age. Default: 8.
+    /// Every how many keys an old one is taken; 0 counts as 1, which means that priorities count among younger ones alone. Default: 8.
     pub one_in: u32,
 }
 
@@ -90,7 +92,7 @@ pub enum Added {
 /// How to shut down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShutDown {
-    /// Hand out what is ready, then end. Delayed keys are dropped.
+    /// Hand out what is ready, then end. Keys whose delay has not ended are dropped.
     Drain,
     /// End at once. Ready and delayed keys are dropped; what is in work can still finish.
     Now,
@@ -172,7 +174,8 @@ impl<K> Linked for Slot<K> {
 ///
 /// A key is in it once. It becomes ready by [`add`](Self::add), or when a delay ends; [`get`](Self::get) takes the
 /// first of the highest priority; until [`done`](Self::done) no other worker gets it, and what is added meanwhile
-/// makes it run once more. Times are arguments and should not go backwards.
+/// makes it run once more. Times are arguments and should not go backwards. Every call that is given one first makes those keys ready
+/// whose delay has ended by then, and they have been so since it ended.
 pub struct QueueState<K> {
     settings: Settings,
     /// `None` where nobody wants them.
@@ -182,11 +185,15 @@ pub struct QueueState<K> {
     index: HashTable<u32>,
     slots: Vec<Slot<K>>,
     free: Vec<u32>,
-    /// Ready keys by priority, highest first; a few may be empty.
-    bands: Vec<(i32, List<BAND>)>,
-    /// Ready keys in the order in which they became so.
+    /// Ready keys by priority, highest first.
+    bands: BTreeMap<Reverse<i32>, List<BAND>>,
+    /// How many of these are empty.
+    empty_bands: usize,
+    /// Ready keys in the order in which they could be taken.
     by_age: List<AGE>,
     processing: List<AGE>,
+    /// How many of those in work are ready again.
+    again: usize,
     /// Times of delayed keys, in order of asking where they are equal. Entries go stale when a slot's time changes
     /// and are skipped then.
     delays: BinaryHeap<Reverse<(Instant, u64, u32)>>,
@@ -220,16 +227,21 @@ impl<K: Eq + Hash + Clone + fmt::Debug + Send + 'static> Default for QueueState<
 }
 
 impl<K> QueueState<K> {
-    /// How many keys are ready, not counting delayed ones and those in work.
+    /// How many keys are ready, not counting delayed ones and those in work, as of the last time that was given.
     #[must_use]
     pub fn len(&self) -> usize {
         self.by_age.len()
     }
 
-    /// True when no key is ready.
+    /// True when no key is ready, as of the last time that was given.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// True when the queue is shutting down and nothing is ready or will be.
+    pub(crate) fn is_over(&self) -> bool {
+        self.shutting_down && self.by_age.is_empty() && self.again == 0
     }
 }
 
@@ -245,9 +257,11 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
             index: HashTable::new(),
             slots: Vec::new(),
             free: Vec::new(),
-            bands: Vec::new(),
+            bands: BTreeMap::new(),
+            empty_bands: 0,
             by_age: List::default(),
             processing: List::default(),
+            again: 0,
             delays: BinaryHeap::new(),
             delays_made: 0,
             delayed: 0,
@@ -258,6 +272,7 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
 
     /// Makes a key due now.
     pub fn add(&mut self, key: K, priority: i32, now: Instant) -> Added {
+        self.promote_due(now);
         match self.slot_for(key) {
             Ok((at, fresh)) => {
                 let waiting = self.slots[at as usize].later.is_some();
@@ -284,6 +299,7 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
         if delay.is_zero() {
             return self.add(key, priority, now);
         }
+        self.promote_due(now);
         let (at, _) = match self.slot_for(key) {
             Ok(found) => found,
             Err(refused) => return refused,
@@ -341,7 +357,7 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
     pub(crate) fn get_slot(&mut self, now: Instant) -> (u32, Get<K>) {
         self.promote_due(now);
         let Some(at) = self.pick(now) else {
-            let nothing = if self.shutting_down {
+            let nothing = if self.is_over() {
                 Get::ShutDown
             } else {
                 Get::Wait(self.next_due())
@@ -377,13 +393,17 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
         }
     }
 
-    /// The same for whoever kept the slot: it stays the key's as long as the key is in work. Only metrics want the time.
-    pub(crate) fn done_slot(&mut self, at: u32, now: impl FnOnce() -> Instant) {
+    /// The same for whoever kept the slot: it stays the key's as long as the key is in work. Only metrics and delays want the time.
+    pub(crate) fn done_slot(&mut self, at: u32, now: impl Fn() -> Instant) {
+        if !self.delays.is_empty() {
+            self.promote_due(now());
+        }
         let slot = &mut self.slots[at as usize];
         let Some(since) = slot.processing.take() else {
             return;
         };
         let again = slot.ready;
+        self.again -= usize::from(again.is_some());
         self.processing.remove(&mut self.slots, at);
         if let Some(metrics) = &self.metrics {
             metrics.finished(now().saturating_duration_since(since));
@@ -406,7 +426,8 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
     }
 
     /// Stops taking keys. Calling it again is harmless and can only make it stricter.
-    pub fn shut_down(&mut self, how: ShutDown) {
+    pub fn shut_down(&mut self, how: ShutDown, now: Instant) {
+        self.promote_due(now);
         self.shutting_down = true;
         for at in 0.. {
             // The slots can go away as a whole with the last key.
@@ -422,6 +443,8 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
                 slot.ready = None;
                 if linked {
                     self.unlink(at, ready.priority);
+                } else {
+                    self.again -= 1;
                 }
             }
             self.release_if_idle(at);
@@ -457,7 +480,8 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
 
     /// The gauges.
     #[must_use]
-    pub fn snapshot(&self, now: Instant) -> Snapshot {
+    pub fn snapshot(&mut self, now: Instant) -> Snapshot {
+        self.promote_due(now);
         let ages = || {
             let since = self
                 .processing
@@ -469,7 +493,7 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
             depth: self
                 .bands
                 .iter()
-                .map(|(p, list)| (*p, list.len()))
+                .map(|(Reverse(priority), list)| (*priority, list.len()))
                 .filter(|(_, len)| *len > 0)
                 .collect(),
             delayed: self.delayed,
@@ -498,6 +522,8 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
                 }
                 if linked {
                     self.link(at, priority);
+                } else {
+                    self.again += 1;
                 }
                 false
             }
@@ -514,7 +540,8 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
         }
     }
 
-    fn promote_due(&mut self, now: Instant) {
+    /// Makes the keys ready whose delay has ended, in the order in which they became so.
+    pub(crate) fn promote_due(&mut self, now: Instant) {
         while let Some(&Reverse((time, number, at))) = self.delays.peek()
             && time <= now
         {
@@ -522,14 +549,14 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
             let slot = &mut self.slots[at as usize];
             if let Some(later) = slot.later.take_if(|later| later.number == number) {
                 self.delayed -= 1;
-                self.make_ready(at, later.priority, now);
+                self.make_ready(at, later.priority, time);
             }
         }
     }
 
     /// The ready key whose turn it is.
     fn pick(&mut self, now: Instant) -> Option<u32> {
-        let first = self.bands.iter().find_map(|(_, list)| list.front())?;
+        let first = self.bands.values().find_map(List::front)?;
         let Some(aging) = self.settings.aging else {
             return Some(first);
         };
@@ -557,23 +584,26 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
     }
 
     fn join_band(&mut self, at: u32, priority: i32) {
-        let index = match self.bands.binary_search_by(|(p, _)| priority.cmp(p)) {
-            Ok(index) => index,
-            Err(_) => {
-                if self.bands.iter().filter(|(_, list)| list.is_empty()).count() >= EMPTY_BANDS {
-                    self.bands.retain(|(_, list)| !list.is_empty());
-                }
-                let index = self.bands.partition_point(|(p, _)| *p > priority);
-                self.bands.insert(index, (priority, List::default()));
-                index
+        let band = match self.bands.entry(Reverse(priority)) {
+            Entry::Occupied(band) => {
+                let band = band.into_mut();
+                self.empty_bands -= usize::from(band.is_empty());
+                band
             }
+            Entry::Vacant(band) => band.insert(List::default()),
         };
-        self.bands[index].1.push_back(&mut self.slots, at);
+        band.push_back(&mut self.slots, at);
     }
 
     fn leave_band(&mut self, at: u32, priority: i32) {
-        if let Ok(index) = self.bands.binary_search_by(|(p, _)| priority.cmp(p)) {
-            self.bands[index].1.remove(&mut self.slots, at);
+        let Some(band) = self.bands.get_mut(&Reverse(priority)) else {
+            return;
+        };
+        band.remove(&mut self.slots, at);
+        self.empty_bands += usize::from(band.is_empty());
+        if self.empty_bands > EMPTY_BANDS {
+            self.bands.retain(|_, list| !list.is_empty());
+            self.empty_bands = 0;
         }
     }
 

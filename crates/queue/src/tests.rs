@@ -46,7 +46,7 @@ fn check(settings: Settings, script: &[(u64, Step)]) {
             After(key, delay, priority) => _ = queue.add_after(key, millis(delay), priority, now),
             Limited(key) => _ = queue.add_rate_limited(key, 0, now),
             Done(key) => queue.done(&key, now),
-            Stop(how) => queue.shut_down(how),
+            Stop(how) => queue.shut_down(how, now),
             Take(key, priority) => match queue.get(now) {
                 Get::Item(taken) => assert_eq!((taken.key, taken.priority), (key, priority), "line {line}"),
                 other => panic!("line {line}: {other:?}"),
@@ -272,9 +272,11 @@ fn shutdown() {
             (1, After("d", 1, 0)),
             (1, Limited("d")),
             (9, Take("b", 0)),
-            (9, End),
+            // One is still to come.
+            (9, Idle(None)),
             (9, Done("a")),
             (9, Take("a", 0)),
+            (9, End),
             (9, Done("a")),
             (9, Done("b")),
             (9, End),
@@ -375,7 +377,7 @@ fn limits() {
     assert_eq!(queue.add(3, 0, now), Added::Full, "a key in work counts");
     queue.done(&1, now);
     assert_eq!(queue.add(3, 0, now), Added::New);
-    queue.shut_down(ShutDown::Drain);
+    queue.shut_down(ShutDown::Drain, now);
     assert_eq!(queue.add(3, 0, now), Added::ShuttingDown);
 
     // A delay without bound neither overflows nor panics.

@@ -105,7 +105,8 @@ impl<K: Eq + Hash + Clone> WorkQueue<K> {
         self.change(|state, now| state.add(key, priority, now))
     }
 
-    /// Makes a key due after a delay, with the default priority.
+    /// Makes a key due after a delay, with the default priority. Where [`Settings::delayed`] is as it comes, the delay is dropped if the
+    /// key runs before for another reason, or is ready already: unlike in client-go, whoever still wants it says so after that run.
     pub fn add_after(&self, key: K, delay: Duration) -> Added {
         self.add_after_with_priority(key, delay, DEFAULT_PRIORITY)
     }
@@ -139,7 +140,9 @@ impl<K: Eq + Hash + Clone> WorkQueue<K> {
     /// How many keys are ready, not counting delayed ones and those in work.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.inner.lock().state.len()
+        let state = &mut self.0.inner.lock().state;
+        state.promote_due(now());
+        state.len()
     }
 
     /// True when no key is ready.
@@ -163,7 +166,7 @@ impl<K: Eq + Hash + Clone> WorkQueue<K> {
     /// Stops taking keys. Calling it again is harmless and can only make it stricter.
     pub fn shut_down_with(&self, how: ShutDown) {
         let mut inner = self.0.inner.lock();
-        inner.state.shut_down(how);
+        inner.state.shut_down(how, now());
         let drained = inner.state.is_drained();
         drop(inner);
         self.0.work.notify_waiters();
@@ -172,8 +175,9 @@ impl<K: Eq + Hash + Clone> WorkQueue<K> {
         }
     }
 
-    /// As [`shut_down`](Self::shut_down), and waits until every key was handed out and every [`Item`] is done.
-    /// Waits for ever if a worker never lets go of its item.
+    /// As [`shut_down`](Self::shut_down), and waits until every key was handed out and every [`Item`] is done: for ever if a worker
+    /// never lets go of its item, or if keys are ready and no worker asks for them any more. (client-go waits for what is in work
+    /// alone, and loses what is ready then.)
     pub async fn shut_down_with_drain(&self) {
         self.shut_down();
         loop {
@@ -269,7 +273,7 @@ impl<K: Eq + Hash + Clone> WorkQueue<K> {
     fn finish(&self, slot: u32) {
         let mut inner = self.0.inner.lock();
         inner.state.done_slot(slot, now);
-        let wake = inner.waiting > 0 && !inner.state.is_empty();
+        let wake = inner.waiting > 0 && (!inner.state.is_empty() || inner.state.is_over());
         let drained = inner.state.is_drained();
         drop(inner);
         if wake {
@@ -318,8 +322,9 @@ impl<K> Drop for Waiter<'_, K> {
         if self.timer {
             inner.timer_taken = false;
         }
-        // Several keys may have become ready at once, and the clock may need another watcher.
-        let pass_on = inner.waiting > 0 && (self.timer || !inner.state.is_empty());
+        // Several keys may have become ready at once, the clock may need another watcher, and the end concerns all.
+        let pass_on = self.timer || !inner.state.is_empty() || inner.state.is_over();
+        let pass_on = inner.waiting > 0 && pass_on;
         drop(inner);
         if pass_on {
             self.queue.work.notify_one();

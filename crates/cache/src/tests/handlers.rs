@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -19,8 +20,8 @@ use crate::listener_queue::Delivery;
 use crate::reflector::StreamingSupport;
 use crate::store::Change;
 use crate::{
-    Cached, EventHandler, FilteringHandler, FinalState, HandlerOptions, InformerOptions, Initial,
-    Registration,
+    Cached, EventHandler, FilteringHandler, FinalState, HandlerOptions, Indexed, InformerOptions, Initial,
+    Registration, SharedInformer,
 };
 
 /// A handler whose calls wait until the test lets them go on.
@@ -144,6 +145,85 @@ async fn a_filtered_handler_sees_objects_come_and_go() {
     assert_eq!(*mirror.faults.lock(), [""; 0]);
 }
 
+/// What a call wakes runs on the thread of the call, so it has to come before the calls that follow.
+#[tokio::test]
+async fn slow_calls_let_others_have_their_turn() {
+    struct Slow(mpsc::UnboundedSender<()>, Arc<AtomicUsize>);
+    impl EventHandler<Pod> for Slow {
+        fn on_add(&self, _: &Cached<Pod>, _: Initial) {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.send(()).unwrap();
+            // Twice what a handler may take without a break.
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        fn on_update(&self, _: &Cached<Pod>, _: &Cached<Pod>) {}
+        fn on_delete(&self, _: &Cached<Pod>, _: FinalState) {}
+    }
+    let server = Server::new(1, Faults::default());
+    for nth in 0..40 {
+        server.0.lock().put(&format!("n/{nth}"));
+    }
+    let informer = spawn(&server, 1);
+    informer.synced().await;
+    let (told, mut waiting) = mpsc::unbounded_channel();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let _registration = informer.add_handler(Slow(told, Arc::clone(&calls)), HandlerOptions::default());
+    waiting.recv().await.unwrap();
+    assert_eq!(
+        calls.load(Ordering::Relaxed),
+        1,
+        "calls before what the first has woken"
+    );
+}
+
+/// Each of these would wait for a lock that the caller of the function may hold.
+#[tokio::test(start_paused = true)]
+async fn an_index_function_that_asks_too_much_is_told() {
+    let server = Server::new(1, Faults::default());
+    let informer = spawn(&server, 1);
+    informer.synced().await;
+    let weak: Arc<Mutex<Option<SharedInformer<Pod>>>> = Arc::default();
+    let asks: [(&str, fn(&SharedInformer<Pod>)); 3] = [
+        ("index", |informer| {
+            _ = informer.add_index("nested", |_| Vec::new())
+        }),
+        ("handler", |informer| {
+            let mirror: Arc<Mirror> = Arc::default();
+            drop(informer.add_handler(Shared(mirror), HandlerOptions::default()));
+        }),
+        ("stats", |informer| _ = informer.stats()),
+    ];
+    *weak.lock() = Some(informer.clone());
+    for (name, ask) in asks {
+        let weak = Arc::clone(&weak);
+        let added = informer.add_index(name, move |pod| {
+            let informer = weak.lock().clone().unwrap();
+            if pod.name() == "a" {
+                ask(&informer);
+            }
+            vec![informer.lister().len().to_string()]
+        });
+        assert_eq!(added, Indexed::Added);
+    }
+    for key in ["n/a", "n/b"] {
+        server.0.lock().put(key);
+    }
+    let lister = informer.lister();
+    timeout(
+        Duration::from_secs(60),
+        lister.wait_until(|lister| lister.len() == 2),
+    )
+    .await
+    .expect("the store goes on");
+    for name in ["index", "handler", "stats"] {
+        let found = ["0", "1"].map(|value| lister.by_index(name, value).unwrap());
+        let found: Vec<&str> = found.iter().flatten().map(Cached::name).collect();
+        assert_eq!(found, ["b"], "by {name}");
+    }
+    assert_eq!(informer.stats().handlers.len(), 0);
+    weak.lock().take();
+}
+
 /// While a resync lists the store, others go on: the store takes in changes, and handlers are told of them.
 #[test]
 fn what_changes_during_a_resync_is_not_shown_as_it_was() {
@@ -156,8 +236,12 @@ fn what_changes_during_a_resync_is_not_shown_as_it_was() {
     .0;
     let record = |key: &str, version| record(&core.store, key, "u", version);
     let apply = |deltas| {
-        let version = None;
-        core.apply(0, Batch { deltas, version });
+        let batch = Batch {
+            deltas,
+            version: None,
+        };
+        let asked = core.store.ask(&batch);
+        core.apply(0, batch, asked);
     };
     let keys = ["n/changed", "n/gone", "n/same", "n/told"];
     apply(vec![Delta::Replace(

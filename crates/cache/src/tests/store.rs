@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Cached;
-use crate::delta_fifo::{BATCH_KEYS, DeltaFifo};
+use crate::delta_fifo::{BATCH_KEYS, Batch, Delta, DeltaFifo};
 use crate::snapshot::Snapshot;
 use crate::store::{Change, FinalState, Initial, NAMESPACE_INDEX, OWNER_INDEX, owner_uids};
 
@@ -258,6 +258,34 @@ fn index_functions_keep_no_reader_waiting() {
         Ok(2),
         "an index function waits for a lock that its caller holds"
     );
+}
+
+#[test]
+fn indices_say_the_same_whenever_they_are_asked() {
+    let store = empty_store();
+    let by_version = |record: &Arc<Record>| vec![record.version().to_owned()];
+    store.add_index("first", Arc::new(by_version));
+    let (here, new) = (record(&store, "n/here", "u", 1), record(&store, "n/new", "u", 2));
+    let version = None;
+    store.apply(Batch {
+        deltas: vec![Delta::Upsert(Arc::clone(&here))],
+        version: version.clone(),
+    });
+    // It is here when the indices are asked, and comes back.
+    let deltas = vec![
+        Delta::Delete(Arc::clone(&here)),
+        Delta::Upsert(here),
+        Delta::Upsert(new),
+    ];
+    let batch = Batch { deltas, version };
+    let asked = store.ask(&batch);
+    store.add_index("second", Arc::new(by_version));
+    store.apply_asked(batch, asked);
+    for index in ["first", "second"] {
+        let found = ["1", "2"].map(|version| store.by_index(index, version).unwrap());
+        let found: Vec<String> = found.iter().flatten().map(|record| show(record)).collect();
+        assert_eq!(found, ["n/here=u@1", "n/new=u@2"], "{index}");
+    }
 }
 
 #[test]

@@ -67,9 +67,9 @@ impl Model {
             .map(|(k, l)| (l.0, l.1, *k, l.2))
             .collect();
         due.sort_unstable();
-        for (_, _, key, priority) in due {
+        for (at, _, key, priority) in due {
             self.later.remove(&key);
-            self.add(key, priority, now);
+            self.add(key, priority, at);
         }
     }
 
@@ -83,6 +83,11 @@ impl Model {
             .filter(|(_, ready)| ready.0 == top)
             .map(|(key, _)| *key)
             .collect()
+    }
+
+    /// Whether nothing is to come any more.
+    fn is_over(&self) -> bool {
+        self.stopped && self.ready.is_empty()
     }
 
     fn done(&mut self, key: u8) {
@@ -144,6 +149,9 @@ proptest! {
         let mut ms = 0;
         for op in ops {
             let now = start + millis(ms);
+            if !matches!(op, Op::Forget(_)) {
+                model.promote(ms);
+            }
             match op {
                 Op::Add(key, priority) => {
                     queue.add(key, priority, now);
@@ -162,7 +170,6 @@ proptest! {
                     model.failures.remove(&key);
                 }
                 Op::Get => {
-                    model.promote(ms);
                     let candidates = model.candidates();
                     match queue.get(now) {
                         Get::Item(taken) => {
@@ -175,11 +182,11 @@ proptest! {
                             working.push_back(taken.key);
                         }
                         Get::Wait(due) => {
-                            prop_assert!(candidates.is_empty() && !model.stopped);
+                            prop_assert!(candidates.is_empty() && !model.is_over());
                             let next = model.later.values().map(|later| start + millis(later.0)).min();
                             prop_assert_eq!(due, next);
                         }
-                        Get::ShutDown => prop_assert!(candidates.is_empty() && model.stopped),
+                        Get::ShutDown => prop_assert!(candidates.is_empty() && model.is_over()),
                     }
                 }
                 Op::DoneOldest | Op::DoneNewest => {
@@ -191,7 +198,7 @@ proptest! {
                 }
                 Op::Advance(by) => ms += by,
                 Op::Stop(drain) if stops => {
-                    queue.shut_down(if drain { ShutDown::Drain } else { ShutDown::Now });
+                    queue.shut_down(if drain { ShutDown::Drain } else { ShutDown::Now }, now);
                     model.stopped = true;
                     model.later.clear();
                     if !drain {
@@ -201,6 +208,7 @@ proptest! {
                 Op::Stop(_) => {}
             }
             let snapshot = queue.snapshot(start + millis(ms));
+            model.promote(ms);
             let free = model.ready.keys().filter(|key| !model.working.contains(key)).count();
             prop_assert_eq!(queue.len(), free);
             prop_assert_eq!(snapshot.depth.iter().map(|(_, len)| len).sum::<usize>(), free);

@@ -52,7 +52,7 @@ fn metrics_follow_the_keys() {
         (millis(14), millis(8))
     );
     queue.done(&"b", start + millis(12));
-    queue.shut_down(ShutDown::Drain);
+    queue.shut_down(ShutDown::Drain, start + millis(12));
     for delay in [Duration::ZERO, millis(1)] {
         let added = queue.add_after("d", delay, 0, start + millis(12));
         assert_eq!(added, Added::ShuttingDown, "no retry");
@@ -60,6 +60,63 @@ fn metrics_follow_the_keys() {
     let counts =
         [&counts.added, &counts.retried, &counts.waited, &counts.worked].map(|c| c.load(Ordering::Relaxed));
     assert_eq!(counts, [3, 1, 6, 10]);
+}
+
+/// Whoever has no worker to spare must still see what is due: in the depth, in how long it waits, and when the queue ends.
+#[tokio::test(start_paused = true)]
+async fn what_is_due_is_ready_though_no_worker_asks() {
+    let counts = Arc::new(Counts::default());
+    let queue = WorkQueue::new(Options {
+        metrics: counts.clone(),
+        ..Options::default()
+    });
+    queue.add("first");
+    let first = queue.get().await.unwrap();
+    queue.add_after("late", millis(10));
+    queue.add_after("later", millis(500));
+    tokio::time::sleep(millis(300)).await;
+    assert_eq!((queue.len(), queue.is_empty()), (1, false));
+    let snapshot = queue.snapshot();
+    assert_eq!((snapshot.depth, snapshot.delayed), (vec![(0, 1)], 1));
+    assert_eq!(counts.added.load(Ordering::Relaxed), 2);
+    queue.shut_down();
+    assert_eq!(queue.snapshot().delayed, 0, "what is not due is dropped");
+    drop(first);
+    let late = queue.get().await.unwrap();
+    assert_eq!((*late.key(), late.waited()), ("late", millis(290)));
+    assert!(queue.get().await.is_none());
+}
+
+/// `None` says that no key will come any more, also to one who hands out keys and does not wait for their end.
+#[tokio::test(start_paused = true)]
+async fn nobody_is_told_of_the_end_while_a_key_is_to_run_once_more() {
+    let queue: WorkQueue<&'static str> = WorkQueue::default();
+    queue.add("a");
+    let workers: Vec<_> = (0..3)
+        .map(|_| {
+            let queue = queue.clone();
+            tokio::spawn(async move {
+                let mut runs = 0;
+                while let Some(item) = queue.get().await {
+                    runs += 1;
+                    tokio::spawn(async move {
+                        tokio::time::sleep(millis(10)).await;
+                        item.done();
+                    });
+                }
+                runs
+            })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    queue.add("a");
+    let drained = tokio::time::timeout(millis(1000), queue.shut_down_with_drain()).await;
+    assert!(drained.is_ok(), "{queue:?}");
+    let mut runs = 0;
+    for worker in workers {
+        runs += tokio::time::timeout(millis(1000), worker).await.unwrap().unwrap();
+    }
+    assert_eq!(runs, 2);
 }
 
 #[tokio::test(start_paused = true)]
