@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::delta_fifo::{Batch, DeltaFifo};
+use crate::delta_fifo::{Batch, Delta, DeltaFifo};
 use crate::informer::Core;
 use crate::lifecycle::{Ended, Rested, Stop};
 use crate::record::Record;
@@ -119,6 +119,16 @@ impl Driver {
     pub(crate) fn take_in(&mut self, effect: Effect) -> Option<Effect> {
         match effect {
             Effect::Replace(records, version) => self.fifo.replace(records, version),
+            Effect::Lose(key) => {
+                // What it was last may still wait.
+                self.hand_over();
+                if let Some(last) = self.core.store.get(&key) {
+                    self.apply(Batch {
+                        deltas: vec![Delta::Lose(last)],
+                        version: None,
+                    });
+                }
+            }
             Effect::Upsert(record) => self.fifo.upsert(record),
             Effect::Delete(record) => self.fifo.delete(record),
             Effect::Bookmark(version) => self.fifo.bookmark(version),
@@ -201,9 +211,9 @@ impl Driver {
         let (records, versions) = (intake.records, intake.versions);
         self.core.store.counters.heard(Instant::now().into_std());
         let page = Page {
-            records,
             version: metadata.resource_version,
             continue_token: metadata.continue_token,
+            records,
         };
         Ok((page, versions))
     }
@@ -263,10 +273,12 @@ impl Driver {
                 let versions = self.reflector.versions("");
                 match self.core.store.ingest(&object, versions) {
                     Ok(record) => Some(Event::Object(kind, record)),
-                    // One object that makes no sense concerns no other.
                     Err(error) => {
                         self.core.malformed(&error);
-                        None
+                        // What has no name is none of those that are stored.
+                        let key = error.key?;
+                        let stored = self.core.store.get(&key);
+                        Some(Event::Unreadable { kind, key, stored })
                     }
                 }
             }
@@ -291,7 +303,12 @@ impl ItemSink for Intake<'_> {
     fn item(&mut self, item: Bytes) {
         match self.core.store.ingest(&item, self.versions) {
             Ok(record) => self.records.push(record),
-            Err(error) => self.core.malformed(&error),
+            Err(error) => {
+                self.core.malformed(&error);
+                // It is there, whatever it says: what is stored of it stays.
+                let stored = error.key.and_then(|key| self.core.store.get(&key));
+                self.records.extend(stored);
+            }
         }
     }
 }
@@ -314,7 +331,12 @@ fn bookmark(object: &[u8]) -> Result<Event, String> {
     }
     Ok(Event::Bookmark {
         version: metadata.resource_version,
-        initial_events_end: metadata.annotations.initial_events_end == "true",
+        initial_events_end: metadata
+            .annotations
+            .unwrap_or_default()
+            .initial_events_end
+            .as_deref()
+            == Some("true"),
     })
 }
 
@@ -327,14 +349,13 @@ struct Bookmark {
 #[serde(rename_all = "camelCase")]
 struct BookmarkMetadata {
     resource_version: ResourceVersion,
-    #[serde(default)]
-    annotations: BookmarkAnnotations,
+    annotations: Option<BookmarkAnnotations>,
 }
 
 #[derive(Deserialize, Default)]
 struct BookmarkAnnotations {
-    #[serde(rename = "k8s.io/initial-events-end", default)]
-    initial_events_end: String,
+    #[serde(rename = "k8s.io/initial-events-end")]
+    initial_events_end: Option<String>,
 }
 
 #[cfg(test)]
@@ -357,6 +378,14 @@ mod tests {
             (
                 r#"{"metadata":{"resourceVersion":"","annotations":{"k8s.io/initial-events-end":"true"}}}"#,
                 None,
+            ),
+            (
+                r#"{"metadata":{"resourceVersion":"5","annotations":null}}"#,
+                Some(("5", false)),
+            ),
+            (
+                r#"{"metadata":{"resourceVersion":"5","annotations":{"k8s.io/initial-events-end":null}}}"#,
+                Some(("5", false)),
             ),
             (r#"{"metadata":{}}"#, None),
             ("nonsense", None),

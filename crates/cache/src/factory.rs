@@ -17,7 +17,7 @@ use crate::stats::{Stats, Totals};
 /// Which objects of a resource an informer sees. The default is all.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WatchScope {
-    /// Those of one namespace; `None` means all, and cluster-scoped objects.
+    /// Those of one namespace; `None` means all, and cluster-scoped objects, as the empty one does.
     pub namespace: Option<String>,
     /// Those whose labels match.
     pub labels: LabelSelector,
@@ -29,12 +29,20 @@ pub struct WatchScope {
 }
 
 impl WatchScope {
-    /// All objects of one namespace.
+    /// All objects of one namespace, or of all where it is empty (`NamespaceAll` in Go).
     #[must_use]
     pub fn namespace(namespace: impl Into<String>) -> Self {
         Self {
             namespace: Some(namespace.into()),
             ..Self::default()
+        }
+        .without_empty_namespace()
+    }
+
+    fn without_empty_namespace(self) -> Self {
+        Self {
+            namespace: self.namespace.filter(|namespace| !namespace.is_empty()),
+            ..self
         }
     }
 }
@@ -119,6 +127,7 @@ impl Informers {
     /// Outside of a tokio runtime.
     #[must_use]
     pub fn informer_for<K>(&self, resource: &ApiResource, scope: &WatchScope) -> SharedInformer<K> {
+        let scope = &scope.clone().without_empty_namespace();
         let key = Key {
             resource: resource.clone(),
             namespace: scope.namespace.clone(),

@@ -54,10 +54,13 @@ impl<K> Lister<K> {
         cached(self.inner.core.store.list())
     }
 
-    /// The objects of one namespace.
+    /// The objects of one namespace, or of all where it is empty (`NamespaceAll` in Go).
     #[must_use]
     pub fn list_namespace(&self, namespace: &str) -> Vec<Cached<K>> {
-        cached(self.inner.core.store.list_namespace(namespace))
+        match namespace {
+            "" => self.list(),
+            namespace => cached(self.inner.core.store.list_namespace(namespace)),
+        }
     }
 
     /// The objects whose labels match, in one namespace or in all. Looks at the labels of each and decodes nothing.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
+use kubewright_core::ObjectKey;
 use kubewright_core::json::Members;
 use serde::de::{DeserializeSeed, Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, de};
@@ -11,11 +12,35 @@ use serde_json::value::RawValue;
 
 /// Why bytes from the server cannot be stored as an object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not an object with a name and a resource version: {message}")]
 #[non_exhaustive]
 pub struct MalformedObject {
+    /// Which object it is, if that much can be read.
+    pub key: Option<ObjectKey>,
     /// What does not fit.
     pub message: String,
+}
+
+impl fmt::Display for MalformedObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.key {
+            Some(key) => write!(f, "{key}: {}", self.message),
+            None => write!(
+                f,
+                "not an object with a name and a resource version: {}",
+                self.message
+            ),
+        }
+    }
+}
+
+impl MalformedObject {
+    /// Nobody knows which object it is.
+    fn nameless(message: impl fmt::Display) -> Self {
+        Self {
+            key: None,
+            message: message.to_string(),
+        }
+    }
 }
 
 /// What [`peek`] finds.
@@ -43,6 +68,11 @@ pub(crate) struct Kept<'a> {
 }
 
 impl<'a> Head<'a> {
+    pub(crate) fn key(&self) -> ObjectKey {
+        let namespace = Some(&*self.namespace).filter(|namespace| !namespace.is_empty());
+        ObjectKey::of(namespace, &self.name)
+    }
+
     /// What is to be kept of the text in which this head was found.
     pub(crate) fn keep(&self, raw: &'a [u8], managed_fields: ManagedFields) -> Kept<'a> {
         let metadata = range_of(raw, self.metadata);
@@ -68,26 +98,49 @@ impl<'a> Head<'a> {
 
 /// Reads what a store needs to know of an object, and no more: what follows the metadata is not looked at.
 pub(crate) fn peek(raw: &[u8]) -> Result<Head<'_>, MalformedObject> {
-    let malformed = |message: &dyn fmt::Display| MalformedObject {
-        message: message.to_string(),
+    let head = match std::str::from_utf8(raw) {
+        Ok(text) => peek_usual(text).map_or_else(|| peek_unusual(text), Ok),
+        Err(error) => Err(MalformedObject::nameless(error)),
     };
-    let text = std::str::from_utf8(raw).map_err(|e| malformed(&e))?;
-    if let Some(head) = peek_usual(text) {
-        return Ok(head);
-    }
+    head.map_err(|error| MalformedObject {
+        key: key_of(&String::from_utf8_lossy(raw)),
+        ..error
+    })
+}
+
+/// The key of an object of which something else cannot be read.
+fn key_of(text: &str) -> Option<ObjectKey> {
+    let fields = find_fields(text).ok()?;
+    let name = text_of("name", fields.name)
+        .ok()?
+        .filter(|name| !name.is_empty())?;
+    let namespace = text_of("namespace", fields.namespace).ok()?;
+    let namespace = namespace.filter(|namespace| !namespace.is_empty());
+    Some(ObjectKey::of(namespace.as_deref(), &name))
+}
+
+fn find_fields(text: &str) -> Result<Fields<'_>, MalformedObject> {
     let mut fields = None;
     let outcome = serde_json::Deserializer::from_str(text).deserialize_map(FindMetadata(&mut fields));
-    let Some(fields) = fields else {
-        return Err(outcome
-            .err()
-            .map_or_else(|| malformed(&"no metadata"), |e| malformed(&e)));
-    };
-    let missing = |field: &str| malformed(&format_args!("missing field `{field}`"));
+    fields.ok_or_else(|| match outcome {
+        Ok(()) => MalformedObject::nameless("no metadata"),
+        Err(error) => MalformedObject::nameless(error),
+    })
+}
+
+fn peek_unusual(text: &str) -> Result<Head<'_>, MalformedObject> {
+    let fields = find_fields(text)?;
+    let missing = |field: &str| MalformedObject::nameless(format_args!("missing field `{field}`"));
+    let empty = |field: &str| MalformedObject::nameless(format_args!("metadata.{field} is empty"));
     let name = text_of("name", fields.name)?.ok_or_else(|| missing("name"))?;
     if name.is_empty() {
-        return Err(malformed(&"metadata.name is empty"));
+        return Err(empty("name"));
     }
     let version = plain("resourceVersion", fields.version)?.ok_or_else(|| missing("resourceVersion"))?;
+    if version.is_empty() {
+        // Whoever watched from there would be told of the future alone.
+        return Err(empty("resourceVersion"));
+    }
     Ok(Head {
         name,
         namespace: text_of("namespace", fields.namespace)?.unwrap_or_default(),
@@ -98,7 +151,8 @@ pub(crate) fn peek(raw: &[u8]) -> Result<Head<'_>, MalformedObject> {
         generation: fields.generation.and_then(|value| value.get().parse().ok()),
         is_being_deleted: fields.deletion.is_some_and(|value| is_string(value.get())),
         managed_fields: fields.managed_fields.map(RawValue::get),
-        metadata: around(text, fields.first, fields.last).ok_or_else(|| malformed(&"no metadata"))?,
+        metadata: around(text, fields.first, fields.last)
+            .ok_or_else(|| MalformedObject::nameless("no metadata"))?,
     })
 }
 
@@ -114,6 +168,9 @@ fn peek_usual(text: &str) -> Option<Head<'_>> {
     let (mut generation, mut is_being_deleted) = (None, false);
     while let Some(field) = usual_name(&mut members)? {
         let value = members.value()?;
+        if value == NULL {
+            continue;
+        }
         match field {
             "name" => name = Some(usual_text(value)?),
             "namespace" => namespace = usual_text(value)?,
@@ -131,7 +188,7 @@ fn peek_usual(text: &str) -> Option<Head<'_>> {
         name: Cow::Borrowed(name.filter(|name| !name.is_empty())?),
         namespace: Cow::Borrowed(namespace),
         uid,
-        version: version?,
+        version: version.filter(|version| !version.is_empty())?,
         labels,
         owners,
         generation,
@@ -140,6 +197,9 @@ fn peek_usual(text: &str) -> Option<Head<'_>> {
         metadata: members.passed(),
     })
 }
+
+/// What is as good as absent to Go.
+const NULL: &str = "null";
 
 /// The name of the next member, within it `None` at the end.
 fn usual_name<'a>(members: &mut Members<'a>) -> Option<Option<&'a str>> {
@@ -168,9 +228,7 @@ fn text_of<'a>(field: &str, value: Option<&'a RawValue>) -> Result<Option<Cow<'a
         Some(inner) if !inner.contains('\\') => Ok(Some(Cow::Borrowed(inner))),
         _ => serde_json::from_str(text)
             .map(|text| Some(Cow::Owned(text)))
-            .map_err(|e| MalformedObject {
-                message: format!("metadata.{field}: {e}"),
-            }),
+            .map_err(|e| MalformedObject::nameless(format_args!("metadata.{field}: {e}"))),
     }
 }
 
@@ -179,9 +237,9 @@ fn plain<'a>(field: &str, value: Option<&'a RawValue>) -> Result<Option<&'a str>
     match text_of(field, value)? {
         None => Ok(None),
         Some(Cow::Borrowed(text)) => Ok(Some(text)),
-        Some(Cow::Owned(text)) => Err(MalformedObject {
-            message: format!("metadata.{field}: {text:?} is written with escapes"),
-        }),
+        Some(Cow::Owned(text)) => Err(MalformedObject::nameless(format_args!(
+            "metadata.{field}: {text:?} is written with escapes"
+        ))),
     }
 }
 
@@ -270,6 +328,9 @@ impl<'de> Visitor<'de> for Fields<'de> {
                 self.first = value.get();
             }
             self.last = value.get();
+            if value.get() == NULL {
+                continue;
+            }
             let field = match &*name {
                 "name" => &mut self.name,
                 "namespace" => &mut self.namespace,

@@ -50,6 +50,13 @@ pub(crate) enum Event {
     Opened(Result<(), SourceError>),
     /// Something came over the watch.
     Object(WatchEventKind, Arc<Record>),
+    /// Something came over the watch of which no more can be read than which object it is.
+    Unreadable {
+        kind: WatchEventKind,
+        key: ObjectKey,
+        /// What is stored of it.
+        stored: Option<Arc<Record>>,
+    },
     /// A bookmark came over the watch.
     Bookmark {
         version: ResourceVersion,
@@ -86,6 +93,8 @@ pub(crate) enum Effect {
     Upsert(Arc<Record>),
     /// One object is gone.
     Delete(Arc<Record>),
+    /// One object is gone, and what it was last cannot be read.
+    Lose(ObjectKey),
     /// Nothing changed up to this version.
     Bookmark(ResourceVersion),
     /// A failure, for whoever watches over this.
@@ -155,7 +164,8 @@ struct Listing {
 #[derive(Debug)]
 struct Stream {
     opened: Option<Instant>,
-    events: u64,
+    /// What came over it but bookmarks.
+    changes: u64,
     /// When the initial state last made progress, while it comes over this stream.
     progress: Instant,
     /// Whether all of the initial state was told: what came was a change.
@@ -166,15 +176,17 @@ struct Stream {
 /// Failures in a row after which something else is tried.
 #[derive(Debug, Default)]
 struct Failures {
-    /// Versions that the server did not have, or was not yet at, without a success in between.
+    /// Versions that the server did not have, or was not yet at, each within [`ReflectorOptions::backoff_reset`] of the one before: a watch that
+    /// works for a moment in between is no sign that it is over.
     expired: u32,
+    expired_at: Option<Instant>,
     /// Streaming lists that broke off.
     streams: u32,
     /// Watches that ended with an error of the server.
     watches: u32,
 }
 
-/// A watch that ends sooner than this without an event is a failure.
+/// A watch that ends sooner than this without a change is a failure: what bookmarks say does not bring anybody further.
 const VERY_SHORT_WATCH: Duration = Duration::from_secs(1);
 
 /// After so many broken streaming lists in a row an ordinary list is tried.
@@ -198,6 +210,8 @@ pub(crate) struct Reflector {
     /// The server seems to have been rewound: until the next state, versions prove nothing.
     doubt: bool,
     streaming: StreamingSupport,
+    /// The server refused a streaming list: if it does not refuse the list, it is the streaming that it does not know.
+    refused_streaming: bool,
     failures: Failures,
     /// A failure was reported, and nothing has shown since that it is over.
     failing: bool,
@@ -216,6 +230,7 @@ impl Reflector {
             last_unavailable: false,
             doubt: false,
             streaming: StreamingSupport::default(),
+            refused_streaming: false,
             failures: Failures::default(),
             failing: false,
             backoff,
@@ -335,6 +350,12 @@ impl Reflector {
     }
 
     fn page(&mut self, mut listing: Listing, page: Page, now: Instant, effects: &mut Vec<Effect>) {
+        if page.version.is_empty() && listing.version.is_none() {
+            // A watch from there would begin anywhere (kube-rs `NoResourceVersion`).
+            let message = "the list has no resource version".to_owned();
+            let error = SourceError::Unreadable { message };
+            return self.fail(Verb::List, error, Next::Sync, now, effects);
+        }
         listing.records.extend(page.records);
         let version = listing.version.get_or_insert(page.version).clone();
         if !page.continue_token.is_empty() {
@@ -344,6 +365,9 @@ impl Reflector {
                 return self.fail(Verb::List, error, Next::Sync, now, effects);
             }
             return self.list(listing, page.continue_token, effects);
+        }
+        if std::mem::take(&mut self.refused_streaming) {
+            self.streaming.is_missing_from_now_on();
         }
         self.synced(listing.records, ResourceVersion::new(version), effects);
         self.begin(Next::Watch, now, effects);
@@ -386,6 +410,7 @@ impl Reflector {
             self.doubt |= !expired;
             return self.list(Listing::default(), String::new(), effects);
         }
+        self.refused_streaming = false;
         self.fail(Verb::List, error, Next::Sync, now, effects);
     }
 
@@ -411,11 +436,20 @@ impl Reflector {
                 stream.open(now);
             }
             Event::Object(kind, record) if now < self.bookmark_due(&stream) => {
-                stream.events += 1;
+                stream.changes += 1;
                 if kind == WatchEventKind::Deleted {
                     buffer.remove(record.key());
                 } else {
                     buffer.insert(record.key().clone(), record);
+                }
+            }
+            Event::Unreadable { kind, key, stored } if now < self.bookmark_due(&stream) => {
+                stream.changes += 1;
+                if kind == WatchEventKind::Deleted {
+                    buffer.remove(&key);
+                } else if let Some(stored) = stored {
+                    // It is there, whatever it says: what is known of it stays.
+                    buffer.entry(key).or_insert(stored);
                 }
             }
             Event::Bookmark {
@@ -424,12 +458,13 @@ impl Reflector {
             } => {
                 let records = buffer.into_values().collect();
                 self.synced(records, version, effects);
-                stream.events += 1;
+                stream.changes += 1;
                 effects.push(Effect::Read(stream.deadline));
                 self.state = State::Watching(stream);
                 return;
             }
-            Event::Bookmark { .. } | Event::Timer | Event::Page(_) => {}
+            Event::Bookmark { .. } if now < self.bookmark_due(&stream) => {}
+            Event::Timer | Event::Page(_) => {}
             Event::Opened(Err(error)) | Event::Closed(Some(error)) => {
                 return self.stream_failed(error, now, effects);
             }
@@ -437,7 +472,7 @@ impl Reflector {
                 let message = "the streaming list ended before its last bookmark".to_owned();
                 return self.stream_failed(SourceError::Transport { message }, now, effects);
             }
-            Event::Silent | Event::Object(..) => {
+            Event::Silent | Event::Object(..) | Event::Unreadable { .. } | Event::Bookmark { .. } => {
                 // A proxy that drops bookmarks, or a server that never sends this one.
                 self.streaming.is_missing_from_now_on();
                 let message = "the last bookmark of the streaming list does not come".to_owned();
@@ -456,7 +491,8 @@ impl Reflector {
 
     fn stream_failed(&mut self, error: SourceError, now: Instant, effects: &mut Vec<Effect>) {
         if error.is_unsupported() {
-            self.streaming.is_missing_from_now_on();
+            // Or it is something else of the request that it refuses, as it will refuse the list then.
+            self.refused_streaming = true;
             return self.begin(Next::List, now, effects);
         }
         if (error.is_expired() || error.is_too_large_version()) && !self.last_unavailable {
@@ -477,18 +513,31 @@ impl Reflector {
         match event {
             Event::Opened(Ok(())) => stream.open(now),
             Event::Object(kind, record) => {
-                stream.events += 1;
-                self.progress(record.resource_version());
+                stream.changes += 1;
+                let version = record.resource_version();
                 effects.push(match kind {
                     WatchEventKind::Deleted => Effect::Delete(record),
                     _ => Effect::Upsert(record),
                 });
+                if is_older(&version, &self.last) {
+                    // What was seen was seen. Whether the server was rewound is said by bookmarks.
+                    effects.push(Effect::Bookmark(self.last.clone()));
+                } else {
+                    self.progress(version);
+                }
+            }
+            // One object that makes no sense concerns no other, and stays as it was.
+            Event::Unreadable { kind, key, .. } => {
+                stream.changes += 1;
+                if kind == WatchEventKind::Deleted {
+                    effects.push(Effect::Lose(key));
+                }
             }
             Event::Bookmark { version, .. } if is_older(&version, &self.last) => {
                 // A server whose data was restored takes a watch from its future, and is silent until it gets there.
                 self.last_unavailable = true;
                 self.doubt = true;
-                self.failures.expired += 1;
+                self.expired(now);
                 // One whose bookmarks lag behind its lists says so behind each list.
                 if self.failures.expired > 2 {
                     let message = format!("a bookmark of version {version} after version {}", self.last);
@@ -498,7 +547,6 @@ impl Reflector {
                 return self.begin(Next::Sync, now, effects);
             }
             Event::Bookmark { version, .. } => {
-                stream.events += 1;
                 self.progress(version.clone());
                 effects.push(Effect::Bookmark(version));
             }
@@ -517,7 +565,7 @@ impl Reflector {
             // Connections break now and then: the first thing to do is to go on where it broke.
             Event::Closed(_) | Event::Silent => {
                 if stream.was_short(now) {
-                    let message = "the watch ended at once without an event".to_owned();
+                    let message = "the watch ended at once without a change".to_owned();
                     return self.fail(
                         Verb::Watch,
                         SourceError::Transport { message },
@@ -540,13 +588,22 @@ impl Reflector {
     fn progress(&mut self, version: ResourceVersion) {
         self.last = version;
         self.failing = false;
-        self.failures.expired = 0;
         self.failures.watches = 0;
+    }
+
+    /// Counts a version that the server did not have, or was not yet at.
+    fn expired(&mut self, now: Instant) {
+        let is_over = |at: Instant| now.saturating_duration_since(at) > self.options.backoff_reset;
+        if self.failures.expired_at.is_some_and(is_over) {
+            self.failures.expired = 0;
+        }
+        self.failures.expired += 1;
+        self.failures.expired_at = Some(now);
     }
 
     fn watch_failed(&mut self, error: SourceError, now: Instant, effects: &mut Vec<Effect>) {
         if error.is_expired() || error.is_too_large_version() {
-            self.failures.expired += 1;
+            self.expired(now);
             // A list "not older than" an expired version may well be served from a cache that is as old: the second
             // time in a row the version is left out. One that is too large will not come at all.
             self.doubt |= error.is_too_large_version();
@@ -593,7 +650,7 @@ impl Reflector {
         let asked = Duration::from_secs(seconds + self.random.u64(0..=seconds));
         Stream {
             opened: None,
-            events: 0,
+            changes: 0,
             progress: now,
             told: false,
             deadline: now + asked + self.options.watch_grace,
@@ -624,6 +681,6 @@ impl Stream {
     }
 
     fn was_short(&self, now: Instant) -> bool {
-        self.events == 0 && self.opened.is_none_or(|opened| now < opened + VERY_SHORT_WATCH)
+        self.changes == 0 && self.opened.is_none_or(|opened| now < opened + VERY_SHORT_WATCH)
     }
 }

@@ -43,7 +43,7 @@ pub struct Stats {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Lists that were begun, by pages or streamed by a watch: all but the first are relists.
+    /// Lists that were begun, by pages or streamed by a watch: all but the first of each range are relists.
     pub lists: u64,
     /// Watches that were begun, those that stream a list among them.
     pub watches: u64,
@@ -51,7 +51,7 @@ pub struct Counts {
     pub received: u64,
     /// Those of them that were in the store in the same version already, and cost no more than a look.
     pub unchanged: u64,
-    /// What was decoded for handlers and readers, metadata and whole objects.
+    /// What was decoded for handlers and readers: metadata, whole objects, and what types name of them.
     pub decoded: u64,
     /// What that took, over all threads.
     pub decode_time: Duration,

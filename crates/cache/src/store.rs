@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use crate::cached::Cached;
 use crate::delta_fifo::{Batch, Delta};
 use crate::packing::Codec;
-use crate::peek::{MalformedObject, ManagedFields, peek};
+use crate::peek::{Head, MalformedObject, ManagedFields, peek};
 use crate::pool::Pool;
 use crate::published::{Published, Writing};
 use crate::record::{Context, Record};
@@ -235,10 +235,17 @@ impl Store {
         let context = self.context.load();
         let kept = head.keep(raw, self.options.managed_fields);
         let transform = self.options.transform.as_ref();
-        let record = match transform.and_then(|transform| transformed(transform, &head.name, &kept.text)) {
+        let record = match transform.and_then(|transform| transformed(transform, &head, &kept.text)) {
             None => Record::new(&head, &kept, other, &context, &self.pool)?,
             Some(text) => {
-                let head = peek(&text)?;
+                let made = |error: MalformedObject| MalformedObject {
+                    message: format!(
+                        "what the transform of the store makes of it is none: {}",
+                        error.message
+                    ),
+                    key: Some(head.key()),
+                };
+                let head = peek(&text).map_err(made)?;
                 Record::new(
                     &head,
                     &head.keep(&text, ManagedFields::Keep),
@@ -544,10 +551,10 @@ fn remove_others(snapshot: &mut Snapshot, records: &[Arc<Record>], changes: &mut
 }
 
 /// What a transform makes of an object; `None` if nothing, or if it panics.
-fn transformed(transform: &Transform, name: &str, text: &[u8]) -> Option<Vec<u8>> {
+fn transformed(transform: &Transform, head: &Head<'_>, text: &[u8]) -> Option<Vec<u8>> {
     let call = AssertUnwindSafe(|| transform(text));
     catch_unwind(call).unwrap_or_else(|_| {
-        tracing::error!(name, "a transform panicked: the object is kept as it came");
+        tracing::error!(key = %head.key(), "a transform panicked: the object is kept as it came");
         None
     })
 }

@@ -33,7 +33,7 @@ pub struct ConversionRequest {
     #[serde(rename = "desiredAPIVersion")]
     pub desired_api_version: String,
     /// The objects, each in a version of its own.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "crate::list::null_as_default")]
     pub objects: Vec<Value>,
 }
 
@@ -45,7 +45,7 @@ pub struct ConversionResponse {
     pub uid: String,
     /// The objects in the version that was asked for, in the order of the request. Only labels and annotations of their metadata may
     /// differ; the rest of it is passed over.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "crate::list::null_as_default")]
     pub converted_objects: Vec<Value>,
     /// `Success`, or why there are no objects; the client is told its message.
     pub result: Status,
@@ -56,15 +56,6 @@ impl ConversionReview {
     pub const GROUP: &'static str = "apiextensions.k8s.io";
     /// The kind.
     pub const KIND: &'static str = "ConversionReview";
-}
-
-/// Go writes an empty list as null.
-fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    T: Default + Deserialize<'de>,
-{
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 #[cfg(test)]

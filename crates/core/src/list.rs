@@ -7,10 +7,17 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase", default)]
 pub struct ListMeta {
     /// The version at which the list was read: where a watch goes on.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub resource_version: String,
     /// Where the next page begins; empty on the last page.
-    #[serde(rename = "continue", skip_serializing_if = "String::is_empty")]
+    #[serde(
+        rename = "continue",
+        deserialize_with = "null_as_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub continue_token: String,
     /// How many objects follow this page, where the server knows.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,7 +45,7 @@ pub struct List<K> {
     pub metadata: ListMeta,
     /// The objects. Absent or null items are none, as Go reads both as a nil slice, and writes one as null: any object is an empty
     /// list. Who would act on there being nothing reads a list by the client's `list_items`, as caches do, which insists on them.
-    #[serde(default = "Vec::new", deserialize_with = "null_is_empty")]
+    #[serde(default = "Vec::new", deserialize_with = "null_as_default")]
     pub items: Vec<K>,
 }
 
@@ -51,8 +58,12 @@ impl<K> IntoIterator for List<K> {
     }
 }
 
-fn null_is_empty<'de, K: Deserialize<'de>, D: serde::Deserializer<'de>>(d: D) -> Result<Vec<K>, D::Error> {
-    Ok(Option::<Vec<K>>::deserialize(d)?.unwrap_or_default())
+pub(crate) fn null_as_default<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: Default + Deserialize<'de>,
+    D: serde::Deserializer<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -72,16 +72,19 @@
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::ConfigMap;
-//! use kubewright_cache::sharding::{RingOptions, Shard, ShardBy, ShardKey, ShardedHandler};
+//! use kubewright_cache::sharding::{RingOptions, Shard, ShardBy, ShardKey, ShardedHandler, ShardedRegistration};
 //! use kubewright_cache::{HandlerOptions, SharedInformer};
 //! use kubewright_client::Client;
 //! use kubewright_core::{ObjectKey, StaticResource};
 //!
-//! fn join(client: &Client, pod: &str, maps: &SharedInformer<ConfigMap>, handler: impl ShardedHandler<ConfigMap>) -> Shard {
+//! // Who drops the registration removes the handler.
+//! fn join(
+//!     client: &Client, pod: &str, maps: &SharedInformer<ConfigMap>, handler: impl ShardedHandler<ConfigMap>,
+//! ) -> (Shard, ShardedRegistration) {
 //!     let shard = Shard::join(client, RingOptions::new("widgets", "operators", pod));
 //!     let by = ShardBy::Own(ConfigMap::api_resource());
-//!     let _registration = maps.add_sharded_handler(handler, HandlerOptions::default(), &shard, by);
-//!     shard
+//!     let registration = maps.add_sharded_handler(handler, HandlerOptions::default(), &shard, by);
+//!     (shard, registration)
 //! }
 //!
 //! async fn work_on(shard: &Shard, key: &ObjectKey) {

@@ -13,7 +13,7 @@ use super::{json, pods};
 use crate::{InformerOptions, Informers, SourceError, Sources as _, WatchScope};
 
 /// Plays answers in order, then says nothing, and records what it was asked.
-fn server(answers: Vec<(u16, String)>) -> (Client, Arc<Mutex<Vec<String>>>) {
+pub(super) fn server(answers: Vec<(u16, String)>) -> (Client, Arc<Mutex<Vec<String>>>) {
     let answers = Arc::new(Mutex::new(VecDeque::from(answers)));
     let seen: Arc<Mutex<Vec<String>>> = Arc::default();
     let lines = Arc::clone(&seen);
@@ -32,14 +32,14 @@ fn server(answers: Vec<(u16, String)>) -> (Client, Arc<Mutex<Vec<String>>>) {
     (Client::from_service(service, "default"), seen)
 }
 
-fn failure(reason: StatusReason, code: u16) -> (u16, String) {
+pub(super) fn failure(reason: StatusReason, code: u16) -> (u16, String) {
     (
         code,
         serde_json::to_string(&Status::failure(reason, "no").with_code(code)).unwrap(),
     )
 }
 
-fn list(version: u64, token: &str, items: &[&str]) -> (u16, String) {
+pub(super) fn list(version: u64, token: &str, items: &[&str]) -> (u16, String) {
     let metadata = format!(r#"{{"resourceVersion":"{version}","continue":"{token}"}}"#);
     (
         200,

@@ -154,7 +154,10 @@ async fn slow_calls_let_others_have_their_turn() {
             self.1.fetch_add(1, Ordering::Relaxed);
             self.0.send(()).unwrap();
             // Twice what a handler may take without a break.
-            std::thread::sleep(Duration::from_millis(2));
+            let begun = std::time::Instant::now();
+            while begun.elapsed() < Duration::from_millis(2) {
+                std::hint::spin_loop();
+            }
         }
         fn on_update(&self, _: &Cached<Pod>, _: &Cached<Pod>) {}
         fn on_delete(&self, _: &Cached<Pod>, _: FinalState) {}
@@ -183,7 +186,8 @@ async fn an_index_function_that_asks_too_much_is_told() {
     let informer = spawn(&server, 1);
     informer.synced().await;
     let weak: Arc<Mutex<Option<SharedInformer<Pod>>>> = Arc::default();
-    let asks: [(&str, fn(&SharedInformer<Pod>)); 3] = [
+    type Ask = fn(&SharedInformer<Pod>);
+    let asks: [(&str, Ask); 3] = [
         ("index", |informer| {
             _ = informer.add_index("nested", |_| Vec::new())
         }),

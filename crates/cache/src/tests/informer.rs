@@ -539,6 +539,17 @@ async fn one_informer_for_all_who_ask_for_the_same() {
     let other = informers.informer::<Pod>(&WatchScope::namespace("n"));
     other.synced().await;
     assert_eq!(informers.running(), 2);
+    // No namespace has an empty name: it means all of them, as in Go.
+    let all = WatchScope {
+        namespace: Some(String::new()),
+        ..WatchScope::default()
+    };
+    for scope in [all, WatchScope::namespace("")] {
+        drop(informers.informer::<Pod>(&scope));
+        assert_eq!(informers.running(), 2);
+    }
+    assert_eq!(typed.lister().list_namespace("").len(), 2);
+    assert_eq!(typed.lister().select(Some(""), &selector).len(), 1);
     // A lister or a registration alone keeps its informer; the last to leave stops it.
     let lister = typed.lister();
     drop((typed, dynamic, metadata, other));

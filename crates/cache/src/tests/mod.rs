@@ -13,6 +13,7 @@ mod reflector;
 mod server;
 mod stats;
 mod store;
+mod unreadable;
 mod upstream;
 
 use std::sync::Arc;
