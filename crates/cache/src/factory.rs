@@ -23,7 +23,7 @@ pub struct WatchScope {
     pub labels: LabelSelector,
     /// Those whose fields match.
     pub fields: FieldSelector,
-    /// How much of each object to fetch. Default: all of it. With [`View::Metadata`] the store holds
+    /// How much of each object to fetch, unlike [`SharedInformer::view`], which says as what to see it. Default: all of it. With [`View::Metadata`] the store holds
     /// `PartialObjectMetadata`, which only `PartialObject` and `DynamicObject` readers can decode.
     pub view: View,
 }

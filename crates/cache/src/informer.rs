@@ -263,7 +263,8 @@ impl<K> SharedInformer<K> {
 }
 
 impl<K: 'static> SharedInformer<K> {
-    /// Starts an informer of its own on the current tokio runtime. [`Informers`](crate::Informers) shares them.
+    /// Starts an informer of its own on the current tokio runtime. [`Informers`](crate::Informers) shares them. `resource` says what the
+    /// source lists: the source is not asked.
     ///
     /// # Panics
     ///

@@ -1,6 +1,6 @@
 //! What informers have done and what they have, for metrics and for people.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::ops::AddAssign;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -209,6 +209,14 @@ impl Counters {
 
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut report = String::new();
+        self.report(&mut report)?;
+        f.write_str(report.trim_end())
+    }
+}
+
+impl Stats {
+    fn report(&self, f: &mut String) -> fmt::Result {
         let Usage {
             objects,
             states,

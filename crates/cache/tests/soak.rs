@@ -282,6 +282,9 @@ async fn memory_stays_flat() {
     let options = InformerOptions {
         reflector: ReflectorOptions {
             streaming_lists: StreamingLists::Never,
+            // Lists that follow each other quickly are waited for, and here they are to be many.
+            backoff_base: Duration::from_millis(1),
+            backoff_max: Duration::from_millis(4),
             ..ReflectorOptions::default()
         },
         ..InformerOptions::default()

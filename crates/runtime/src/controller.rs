@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kubewright_cache::{
-    Cached, HandlerOptions, Informers, Lister, OWNER_INDEX, Registration, SharedInformer, WatchScope,
-    owner_uids,
+    Cached, HandlerOptions, Indexed, Informers, Lister, OWNER_INDEX, Registration, SharedInformer,
+    WatchScope, owner_uids,
 };
 use kubewright_client::View;
 use kubewright_core::{ApiResource, DynamicObject, ObjectKey, StaticResource};
@@ -383,7 +383,11 @@ impl<K: 'static> AnySource for Watch<K> {
         let informer: SharedInformer<K> = to.informers.informer_for(&self.resource, &options.scope);
         for (name, function) in &options.indexes {
             let function = Arc::clone(function);
-            informer.add_index(name, move |object| function(object));
+            if informer.add_index(name, move |object| function(object)) == Indexed::Existed {
+                // Controllers share informers, and mostly their indices: the function of the first one counts.
+                let resource = self.resource.group_version_resource();
+                tracing::debug!(%resource, name, "there is an index of this name already, which stays");
+            }
         }
         let handler = self.mapping.as_ref().map(|mapping| {
             Arc::new(Enqueue {

@@ -264,7 +264,7 @@ impl Running {
         self.env.stop().await.unwrap();
         let rights = rights(&operator());
         let requests = self.requests.lock();
-        assert!(requests.len() > 10);
+        assert!(!requests.is_empty(), "nothing was recorded");
         for asked in requests.iter() {
             let needed = (asked.verb.to_owned(), asked.group.clone(), asked.resource.clone());
             assert!(rights.contains(&needed), "the operator has no right to {asked:?}");

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kubewright_cache::{
-    Cached, Compression, EventHandler, FinalState, HandlerOptions, InformerOptions, Informers, Initial,
-    Lister, ManagedFields, OWNER_INDEX, ReflectorOptions, StoreOptions, StreamingLists, WatchScope,
+    Cached, Compression, EventHandler, FinalState, HandlerOptions, Indexed, InformerOptions, Informers,
+    Initial, Lister, ManagedFields, OWNER_INDEX, ReflectorOptions, StoreOptions, StreamingLists, WatchScope,
     owner_uids,
 };
 use kubewright_client::{Api, Client, Config, DeleteOptions, Overrides, Patch, View, WriteOptions};
@@ -167,7 +167,7 @@ async fn a_program_of_informers() {
     for (round, (variant, options)) in variants().into_iter().enumerate() {
         let informers = Informers::new(client.clone(), options);
         let all = informers.informer::<ConfigMap>(&scope("suite=informers"));
-        all.add_index(OWNER_INDEX, owner_uids);
+        assert_eq!(all.add_index(OWNER_INDEX, owner_uids), Indexed::Added);
         let told: [Arc<Told>; 2] = std::array::from_fn(|_| Arc::default());
         let first = all.add_handler(Follower(Arc::clone(&told[0])), HandlerOptions::default());
         timeout(LIMIT, first.synced())
