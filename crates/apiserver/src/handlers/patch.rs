@@ -214,6 +214,12 @@ impl ReadPatch {
     /// # Errors
     /// 400 or 422 when it does not fit the object.
     pub(super) fn apply_to(&self, ty: Option<&'static kinds::Type>, object: Value) -> ApiResult<Value> {
+        let mut patched = self.patched(ty, object)?;
+        patched.sort_all_objects();
+        Ok(patched)
+    }
+
+    fn patched(&self, ty: Option<&'static kinds::Type>, object: Value) -> ApiResult<Value> {
         match self.kind {
             PatchKind::Json => json::patch(object, &self.body).map_err(|error| json_patch_error(&error)),
             PatchKind::Merge => Ok(merge::patch(object, &self.body)),

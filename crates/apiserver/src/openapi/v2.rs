@@ -21,6 +21,7 @@ use sha2::{Digest, Sha256};
 use super::document::{self, CustomSchemas};
 use super::gnostic::{self, Form, v2 as messages};
 use super::{Format, roots};
+use crate::codec::to_json;
 use crate::registry::{Registry, Version};
 
 /// What the document says of built-in kinds.
@@ -266,7 +267,7 @@ impl Shared {
         if !is_shared(&parameter) {
             return parameter;
         }
-        let digest = Sha256::digest(parameter.to_string());
+        let digest = Sha256::digest(to_json(&parameter));
         let name = parameter["name"].as_str().unwrap_or_default();
         let name = format!("{name}-{}", URL_SAFE_NO_PAD.encode(&digest[..HASH_BYTES]));
         let reference = json!({"$ref": format!("#/parameters/{name}")});
@@ -358,7 +359,9 @@ impl Section {
 
     fn entry(&mut self, name: &str, value: &Value) {
         let separator = std::mem::replace(&mut self.separator, ",");
-        self.put(&format!("{separator}{}:{value}", Value::from(name)));
+        self.put(&format!("{separator}{}:", Value::from(name)));
+        // Writing into memory cannot fail.
+        let _ = self.out.write_all(&to_json(value));
     }
 
     fn put(&mut self, text: &str) {

@@ -13,6 +13,7 @@ pub(crate) mod field_path;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use kubewright_core::json::by_name;
 use kubewright_core::{FieldError, FieldErrorKind, FieldPath};
 use serde_json::Value;
 
@@ -369,7 +370,7 @@ impl Run {
                 }
             }
             Value::Object(members) => {
-                for (name, member) in members {
+                for (name, member) in by_name(members) {
                     if let Some(below) = &node.additional {
                         let path = self.path.key(name);
                         self.member(below, path, name, member, old, ratchet);

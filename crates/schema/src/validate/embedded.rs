@@ -1,5 +1,6 @@
 //! What every embedded resource must have (apiextensions `pkg/apiserver/schema/objectmeta/validation.go`).
 
+use kubewright_core::json::by_name;
 use kubewright_core::{FieldError, FieldPath};
 use serde_json::{Map, Value};
 
@@ -48,7 +49,7 @@ fn walk<'a>(
             if schema.embedded_resource {
                 visit(path, value);
             }
-            for (name, member) in members {
+            for (name, member) in by_name(members) {
                 if let Some(below) = schema.properties.get(name) {
                     walk(below, member, &path.child(name), visit);
                 } else if let Some(below) = schema.additional_schema() {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use kubewright_core::json::by_name;
 use kubewright_core::{FieldError, FieldPath, go_json};
 use serde_json::Value;
 
@@ -19,7 +20,7 @@ fn visit(schema: &StructuralSchema, value: &Value, path: &FieldPath, errors: &mu
     match value {
         _ if !schema.within.keyed_lists => {}
         Value::Object(members) => {
-            for (name, member) in members {
+            for (name, member) in by_name(members) {
                 if let Some(below) = schema.properties.get(name) {
                     // Paths are only made where something can be found.
                     if below.within.keyed_lists {

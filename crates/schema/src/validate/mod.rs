@@ -11,7 +11,8 @@ mod ratchet;
 
 use std::fmt::Write;
 
-use kubewright_core::{FieldError, FieldPath};
+use kubewright_core::json::by_name;
+use kubewright_core::{FieldError, FieldPath, go_json};
 use serde_json::{Map, Value};
 
 pub(crate) use self::ratchet::Correlated;
@@ -205,11 +206,7 @@ impl Validator {
             }
         }
         let mut matches = 0;
-        let others = || {
-            members
-                .iter()
-                .filter(|(name, _)| !schema.properties.contains_key(*name))
-        };
+        let others = || by_name(members).filter(|(name, _)| !schema.properties.contains_key(*name));
         match &schema.additional_properties {
             Some(AdditionalProperties::Allowed(false)) => {
                 others().for_each(|(name, _)| self.forbidden_member(name));
@@ -221,7 +218,7 @@ impl Validator {
             }
             Some(AdditionalProperties::Allowed(true)) | None => {}
         }
-        for (name, member) in members {
+        for (name, member) in by_name(members) {
             if let Some(below) = schema.properties.get(name) {
                 matches += self.member(below, name, member, old);
             }
@@ -419,7 +416,7 @@ fn size(len: usize) -> i64 {
 
 fn has_duplicates(items: &[Value]) -> bool {
     let mut seen = std::collections::HashSet::with_capacity(items.len());
-    items.iter().any(|item| !seen.insert(item.to_string()))
+    items.iter().any(|item| !seen.insert(go_json(item)))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 pub(super) mod v2;
 pub(super) mod v3;
 
+use kubewright_core::json::by_name;
 use serde_json::{Map, Value};
 
 use crate::codec::to_json;
@@ -106,7 +107,7 @@ fn write_message(message: &Message, value: &Value, out: &mut Vec<u8>, depth: usi
                     write_field(*tag, *form, value, out, depth);
                 }
             }
-            for (name, value) in members {
+            for (name, value) in by_name(members) {
                 if name.starts_with(EXTENSION) {
                     if *extensions != 0 {
                         write_named(*extensions, name, Form::Any, value, out, depth);
@@ -118,9 +119,9 @@ fn write_message(message: &Message, value: &Value, out: &mut Vec<u8>, depth: usi
                 }
             }
         }
-        Message::Entries(form) => members
-            .iter()
-            .for_each(|(name, value)| write_named(1, name, *form, value, out, depth)),
+        Message::Entries(form) => {
+            by_name(members).for_each(|(name, value)| write_named(1, name, *form, value, out, depth))
+        }
         Message::Values(form) => match value {
             Value::Array(values) => values
                 .iter()

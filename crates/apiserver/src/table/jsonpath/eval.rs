@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use kubewright_core::json::by_name;
 use serde_json::Value;
 
 use super::{End, Error, MAX_VALUES, Operator, Slice, Step, Test};
@@ -172,7 +173,7 @@ impl Search {
 fn children(value: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {
     match value {
         Value::Array(elements) => Box::new(elements.iter()),
-        Value::Object(fields) => Box::new(fields.values()),
+        Value::Object(fields) => Box::new(by_name(fields).map(|(_, value)| value)),
         _ => Box::new(std::iter::empty()),
     }
 }
