@@ -96,7 +96,7 @@ pub const MIN_RESYNC: Duration = Duration::from_secs(1);
 pub struct Health {
     /// The failure that it cannot get past at present.
     pub failure: Option<Failure>,
-    /// Objects that were skipped because they have no name or version.
+    /// How often an object could not be read: a new one is passed over, another one stays as it was.
     pub malformed: u64,
     /// How often the server's history was found rewound.
     pub rewound: u64,
@@ -615,7 +615,7 @@ impl Core {
 
     pub(crate) fn malformed(&self, error: &MalformedObject) {
         let resource = self.resource.group_version_resource();
-        tracing::warn!(%resource, %error, "an object is skipped");
+        tracing::warn!(%resource, %error, "an object cannot be read: if it is known, it stays as it was");
         Counters::count(&self.store.counters.malformed);
         self.health.send_modify(|health| health.malformed += 1);
     }

@@ -98,10 +98,14 @@ impl Listener {
                 Some(Delivery::Change(change)) => tell(&handler, &change),
                 Some(Delivery::Synced) => drop(self.synced.send_replace(true)),
                 None if closed => return,
-                None => match due {
-                    None => self.wake.notified().await,
-                    Some(at) => drop(tokio::time::timeout_at(at, self.wake.notified()).await),
-                },
+                None => {
+                    match due {
+                        None => self.wake.notified().await,
+                        Some(at) => drop(tokio::time::timeout_at(at, self.wake.notified()).await),
+                    }
+                    turn = Turn::new();
+                    continue;
+                }
             }
             if turn.is_over() {
                 tokio::task::yield_now().await;

@@ -208,9 +208,8 @@ impl Record {
         context: &Arc<Context>,
     ) -> Result<Self, MalformedObject> {
         let Known { uid, version, .. } = known;
-        let key = known.key.clone();
         let too_large = |what: &str| MalformedObject {
-            key: Some(key.clone()),
+            key: Some(known.key.clone()),
             message: format!("{what} is too large"),
         };
         let short = |part: &str| {

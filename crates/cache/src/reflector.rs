@@ -164,7 +164,7 @@ struct Listing {
 #[derive(Debug)]
 struct Stream {
     opened: Option<Instant>,
-    /// What came over it but bookmarks.
+    /// What came over it that got further than others did before.
     changes: u64,
     /// When the initial state last made progress, while it comes over this stream.
     progress: Instant,
@@ -176,10 +176,9 @@ struct Stream {
 /// Failures in a row after which something else is tried.
 #[derive(Debug, Default)]
 struct Failures {
-    /// Versions that the server did not have, or was not yet at, each within [`ReflectorOptions::backoff_reset`] of the one before: a watch that
-    /// works for a moment in between is no sign that it is over.
+    /// Versions that the server did not have, or was not yet at, without a watch in between that has lasted for
+    /// [`ReflectorOptions::backoff_reset`]: one that works for a moment is no sign that it is over.
     expired: u32,
-    expired_at: Option<Instant>,
     /// Streaming lists that broke off.
     streams: u32,
     /// Watches that ended with an error of the server.
@@ -291,6 +290,7 @@ impl Reflector {
         let streaming = self.options.streaming_lists == StreamingLists::Try && !self.streaming.is_missing();
         match next {
             Next::Sync if streaming => {
+                self.refused_streaming = false;
                 let stream = self.new_stream(now);
                 effects.push(Effect::Watch(ListOptions {
                     send_initial_events: Some(true),
@@ -513,7 +513,6 @@ impl Reflector {
         match event {
             Event::Opened(Ok(())) => stream.open(now),
             Event::Object(kind, record) => {
-                stream.changes += 1;
                 let version = record.resource_version();
                 effects.push(match kind {
                     WatchEventKind::Deleted => Effect::Delete(record),
@@ -523,12 +522,12 @@ impl Reflector {
                     // What was seen was seen. Whether the server was rewound is said by bookmarks.
                     effects.push(Effect::Bookmark(self.last.clone()));
                 } else {
+                    stream.changes += 1;
                     self.progress(version);
                 }
             }
             // One object that makes no sense concerns no other, and stays as it was.
             Event::Unreadable { kind, key, .. } => {
-                stream.changes += 1;
                 if kind == WatchEventKind::Deleted {
                     effects.push(Effect::Lose(key));
                 }
@@ -537,7 +536,7 @@ impl Reflector {
                 // A server whose data was restored takes a watch from its future, and is silent until it gets there.
                 self.last_unavailable = true;
                 self.doubt = true;
-                self.expired(now);
+                self.expired(&stream, now);
                 // One whose bookmarks lag behind its lists says so behind each list.
                 if self.failures.expired > 2 {
                     let message = format!("a bookmark of version {version} after version {}", self.last);
@@ -551,11 +550,11 @@ impl Reflector {
                 effects.push(Effect::Bookmark(version));
             }
             Event::Timer | Event::Page(_) => {}
-            Event::Opened(Err(error)) => return self.watch_failed(error, now, effects),
+            Event::Opened(Err(error)) => return self.watch_failed(&stream, error, now, effects),
             Event::Closed(Some(error))
                 if stream.was_short(now) || !matches!(error, SourceError::Transport { .. }) =>
             {
-                return self.watch_failed(error, now, effects);
+                return self.watch_failed(&stream, error, now, effects);
             }
             // A quiet watch that lasts is a sound one.
             Event::Silent if self.failing && now < stream.deadline && !stream.was_short(now) => {
@@ -592,18 +591,17 @@ impl Reflector {
     }
 
     /// Counts a version that the server did not have, or was not yet at.
-    fn expired(&mut self, now: Instant) {
-        let is_over = |at: Instant| now.saturating_duration_since(at) > self.options.backoff_reset;
-        if self.failures.expired_at.is_some_and(is_over) {
+    fn expired(&mut self, stream: &Stream, now: Instant) {
+        let lasted = |opened: Instant| now.saturating_duration_since(opened) > self.options.backoff_reset;
+        if stream.opened.is_some_and(lasted) {
             self.failures.expired = 0;
         }
         self.failures.expired += 1;
-        self.failures.expired_at = Some(now);
     }
 
-    fn watch_failed(&mut self, error: SourceError, now: Instant, effects: &mut Vec<Effect>) {
+    fn watch_failed(&mut self, stream: &Stream, error: SourceError, now: Instant, effects: &mut Vec<Effect>) {
         if error.is_expired() || error.is_too_large_version() {
-            self.expired(now);
+            self.expired(stream, now);
             // A list "not older than" an expired version may well be served from a cache that is as old: the second
             // time in a row the version is left out. One that is too large will not come at all.
             self.doubt |= error.is_too_large_version();

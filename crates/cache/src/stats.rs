@@ -55,7 +55,7 @@ pub struct Counts {
     pub decoded: u64,
     /// What that took, over all threads.
     pub decode_time: Duration,
-    /// Objects that were skipped because they have no name or version.
+    /// How often an object could not be read: a new one is passed over, another one stays as it was.
     pub malformed: u64,
     /// How often the server's history was found rewound.
     pub rewound: u64,
@@ -265,7 +265,7 @@ impl Stats {
         if malformed > 0 || rewound > 0 {
             writeln!(
                 f,
-                "  {malformed} objects skipped, history rewound {rewound} times"
+                "  {malformed} objects unreadable, history rewound {rewound} times"
             )?;
         }
         for (nth, lag) in self.handlers.iter().enumerate() {

@@ -240,7 +240,7 @@ impl Store {
             Some(text) => {
                 let made = |error: MalformedObject| MalformedObject {
                     message: format!(
-                        "what the transform of the store makes of it is none: {}",
+                        "the transform of the store made something else than an object of it: {}",
                         error.message
                     ),
                     key: Some(head.key()),

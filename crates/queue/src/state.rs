@@ -388,6 +388,7 @@ impl<K: Eq + Hash + Clone> QueueState<K> {
     /// A worker is finished with a key. It becomes ready again if it was added meanwhile. A key that is not in work
     /// is ignored.
     pub fn done(&mut self, key: &K, now: Instant) {
+        self.promote_due(now);
         if let Some(at) = self.find(self.hasher.hash_one(key), key) {
             self.done_slot(at, || now);
         }

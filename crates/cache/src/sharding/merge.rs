@@ -134,6 +134,8 @@ impl Merge {
     fn upsert(&mut self, range: usize, record: Arc<Record>, view: &mut View<'_>) {
         let key = record.key();
         match view.get(key).map(|shown| (self.range_of(&shown), shown)) {
+            // A list repeats what is here, of whatever range if it cannot be read.
+            Some((_, shown)) if Arc::ptr_eq(&shown, &record) => self.forget(range, key),
             Some((other, shown)) if other != range => {
                 let is_newer =
                     record.resource_version().compare(&shown.resource_version()) != Some(Ordering::Less);
@@ -147,8 +149,6 @@ impl Merge {
                     self.push_aside(range, record);
                 }
             }
-            // A list repeats what is here.
-            Some((_, shown)) if Arc::ptr_eq(&shown, &record) => self.forget(range, key),
             _ => {
                 self.forget(range, key);
                 view.show(record);

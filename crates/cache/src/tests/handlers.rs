@@ -185,7 +185,7 @@ async fn an_index_function_that_asks_too_much_is_told() {
     let server = Server::new(1, Faults::default());
     let informer = spawn(&server, 1);
     informer.synced().await;
-    let weak: Arc<Mutex<Option<SharedInformer<Pod>>>> = Arc::default();
+    let held: Arc<Mutex<Option<SharedInformer<Pod>>>> = Arc::default();
     type Ask = fn(&SharedInformer<Pod>);
     let asks: [(&str, Ask); 3] = [
         ("index", |informer| {
@@ -197,11 +197,11 @@ async fn an_index_function_that_asks_too_much_is_told() {
         }),
         ("stats", |informer| _ = informer.stats()),
     ];
-    *weak.lock() = Some(informer.clone());
+    *held.lock() = Some(informer.clone());
     for (name, ask) in asks {
-        let weak = Arc::clone(&weak);
+        let held = Arc::clone(&held);
         let added = informer.add_index(name, move |pod| {
-            let informer = weak.lock().clone().unwrap();
+            let informer = held.lock().clone().unwrap();
             if pod.name() == "a" {
                 ask(&informer);
             }
@@ -225,7 +225,7 @@ async fn an_index_function_that_asks_too_much_is_told() {
         assert_eq!(found, ["b"], "by {name}");
     }
     assert_eq!(informer.stats().handlers.len(), 0);
-    weak.lock().take();
+    held.lock().take();
 }
 
 /// While a resync lists the store, others go on: the store takes in changes, and handlers are told of them.

@@ -313,6 +313,8 @@ fn expired_versions_never_loop() {
                     // The list came from a cache that is as old; the second time the version is left out.
                     (Page("a", 5, ""), "replace[a]@5, watch@5"),
                     (OpenFailed(error()), "list@ 500"),
+                    // However long a list takes.
+                    (Seconds(1000), ""),
                     (Page("a", 9, ""), "replace[a]@9, watch@9"),
                     (OpenFailed(error()), "report watch, wait"),
                     (Start, "list@ 500"),

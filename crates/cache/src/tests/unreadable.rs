@@ -80,8 +80,8 @@ fn what_the_reflector_makes_of_it() {
                 (Unreadable(MODIFIED, "n/a"), "read"),
                 (Unreadable(ADDED, "n/c"), "read"),
                 (Unreadable(DELETED, "n/a"), "lose n/a, read"),
-                // It was a change, so the watch that ends now was none that brings nothing.
-                (Closed, "watch@5"),
+                // From there it would come again.
+                (Closed, "report watch, wait"),
             ],
         ),
     );
@@ -139,7 +139,8 @@ fn an_older_event_takes_nobody_back() {
             synced(),
             vec![
                 (Modified("n/a", 3), "+n/a=u@3, bookmark 5, read"),
-                (Closed, "watch@5"),
+                (Closed, "report watch, wait"),
+                (Start, "watch@5"),
             ],
         ),
     );

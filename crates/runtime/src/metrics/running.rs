@@ -227,7 +227,7 @@ const FAILURES: Metric = Metric {
 };
 const MALFORMED: Metric = Metric {
     name: "kubewright_informer_malformed_objects_total",
-    help: "Objects that were skipped because they have no name or version",
+    help: "How often an object could not be read",
     kind: Kind::Counter,
 };
 const REWINDS: Metric = Metric {
