@@ -311,3 +311,20 @@ fn shutdowns_at_once_all_end() {
         assert!(bench.ledger.lock().unwrap().in_work.is_empty());
     });
 }
+
+/// Each of these would sleep for ever, or leave too early, if the end came before a key that runs once more.
+#[test]
+fn the_end_comes_behind_what_runs_once_more_and_to_all() {
+    check(|mut bench| {
+        bench.queue.add(1);
+        let item = block_on(bench.queue.get()).unwrap();
+        assert_eq!(bench.queue.add(1), Added::New);
+        bench.worker(usize::MAX);
+        bench.worker(usize::MAX);
+        bench.thread(|queue, _| block_on(queue.shut_down_with_drain()));
+        bench.thread(move |_, _| item.done());
+        bench.join();
+        assert_eq!(bench.ledger.lock().unwrap().runs, 1);
+        assert!(block_on(bench.queue.get()).is_none());
+    });
+}
