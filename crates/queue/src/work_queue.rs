@@ -273,7 +273,7 @@ impl<K: Eq + Hash + Clone> WorkQueue<K> {
     fn finish(&self, slot: u32) {
         let mut inner = self.0.inner.lock();
         inner.state.done_slot(slot, now);
-        let wake = inner.waiting > 0 && (!inner.state.is_empty() || inner.state.is_over());
+        let wake = inner.waiting > 0 && !inner.state.is_empty();
         let drained = inner.state.is_drained();
         drop(inner);
         if wake {
