@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use k8s_openapi::api::core::v1::Pod;
 use kubewright_cache::{
-    Cached, DecodeError, EventHandler, FinalState, HandlerOptions, InformerOptions, Informers, Initial,
-    Registration, SharedInformer, WatchScope,
+    Cached, DecodeError, EventHandler, FinalState, HandlerOptions, Indexed, InformerOptions, Informers,
+    Initial, Registration, SharedInformer, WatchScope,
 };
 use kubewright_client::{Client, Config};
 use kubewright_core::ObjectKey;
@@ -38,7 +38,8 @@ impl Peer for Ours {
     fn begin(&mut self, task: &Task, gate: &Arc<Gate>) -> Result<()> {
         let informer = self.informers.informer::<Pod>(&WatchScope::default());
         if let Some(look) = task.index {
-            informer.add_index(NODE_INDEX, move |pod| node(pod, look).into_iter().collect());
+            let added = informer.add_index(NODE_INDEX, move |pod| node(pod, look).into_iter().collect());
+            ensure!(added == Indexed::Added, "there is an index of pods already");
         }
         let handlers = (0..task.handlers)
             .map(|_| {
