@@ -103,7 +103,6 @@ impl Listener {
                         None => self.wake.notified().await,
                         Some(at) => drop(tokio::time::timeout_at(at, self.wake.notified()).await),
                     }
-                    turn = Turn::new();
                     continue;
                 }
             }

@@ -459,6 +459,8 @@ impl Reflector {
                 let records = buffer.into_values().collect();
                 self.synced(records, version, effects);
                 stream.changes += 1;
+                // The watch begins here, however long the state took.
+                stream.opened = Some(now);
                 effects.push(Effect::Read(stream.deadline));
                 self.state = State::Watching(stream);
                 return;
@@ -510,6 +512,11 @@ impl Reflector {
     }
 
     fn watching(&mut self, mut stream: Stream, event: Event, now: Instant, effects: &mut Vec<Effect>) {
+        // However it ends: what comes behind it is another matter.
+        let lasted = |opened: Instant| now.saturating_duration_since(opened) > self.options.backoff_reset;
+        if stream.opened.is_some_and(lasted) {
+            self.failures.expired = 0;
+        }
         match event {
             Event::Opened(Ok(())) => stream.open(now),
             Event::Object(kind, record) => {
@@ -536,7 +543,7 @@ impl Reflector {
                 // A server whose data was restored takes a watch from its future, and is silent until it gets there.
                 self.last_unavailable = true;
                 self.doubt = true;
-                self.expired(&stream, now);
+                self.failures.expired += 1;
                 // One whose bookmarks lag behind its lists says so behind each list.
                 if self.failures.expired > 2 {
                     let message = format!("a bookmark of version {version} after version {}", self.last);
@@ -550,11 +557,11 @@ impl Reflector {
                 effects.push(Effect::Bookmark(version));
             }
             Event::Timer | Event::Page(_) => {}
-            Event::Opened(Err(error)) => return self.watch_failed(&stream, error, now, effects),
+            Event::Opened(Err(error)) => return self.watch_failed(error, now, effects),
             Event::Closed(Some(error))
                 if stream.was_short(now) || !matches!(error, SourceError::Transport { .. }) =>
             {
-                return self.watch_failed(&stream, error, now, effects);
+                return self.watch_failed(error, now, effects);
             }
             // A quiet watch that lasts is a sound one.
             Event::Silent if self.failing && now < stream.deadline && !stream.was_short(now) => {
@@ -590,18 +597,9 @@ impl Reflector {
         self.failures.watches = 0;
     }
 
-    /// Counts a version that the server did not have, or was not yet at.
-    fn expired(&mut self, stream: &Stream, now: Instant) {
-        let lasted = |opened: Instant| now.saturating_duration_since(opened) > self.options.backoff_reset;
-        if stream.opened.is_some_and(lasted) {
-            self.failures.expired = 0;
-        }
-        self.failures.expired += 1;
-    }
-
-    fn watch_failed(&mut self, stream: &Stream, error: SourceError, now: Instant, effects: &mut Vec<Effect>) {
+    fn watch_failed(&mut self, error: SourceError, now: Instant, effects: &mut Vec<Effect>) {
         if error.is_expired() || error.is_too_large_version() {
-            self.expired(stream, now);
+            self.failures.expired += 1;
             // A list "not older than" an expired version may well be served from a cache that is as old: the second
             // time in a row the version is left out. One that is too large will not come at all.
             self.doubt |= error.is_too_large_version();

@@ -330,6 +330,12 @@ fn expired_versions_never_loop() {
                     (Seconds(121), ""),
                     (Added("b", 13), "+b=u@13, read"),
                     (Failed(error()), "list>=13 500"),
+                    (Page("a", 14, ""), "replace[a]@14, watch@14"),
+                    (Opened, "read"),
+                    // Also where it ends by itself and the next one is refused.
+                    (Seconds(121), ""),
+                    (Closed, "watch@14"),
+                    (OpenFailed(error()), "list>=14 500"),
                 ],
             ),
         );
